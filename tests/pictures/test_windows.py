@@ -42,6 +42,8 @@ def test_filters_have_windows(tessera, image):
         (["--window", "0,0,40,59"], "--window '0,0,40,59' runs from 0 to 40 in dimension 0, expected 0 to 39"),
         (["--window", "0,0"], "--window '0,0' has 2 numbers, expected 4"),
         (["--window", "0,0,1,1", "--verify"], "--verify compares whole results"),
+        (["--window", "5,5,1,1"], "--window '5,5,1,1' runs from 5 back to 1 in dimension 0"),
+        (["--window", "0,0,1,1", "--stretch"], "--stretch looks at a whole result"),
     ],
 )
 def test_what_is_no_window_is_refused(tessera, image, words, message):
@@ -55,6 +57,26 @@ def test_what_depends_on_all_has_none(tessera, image, tmp_path):
     )
     done = tessera("run", "m.forma", "in.npy", "--window", "0,0,1,1", status=2)
     assert "reduces a whole image" in done.stderr
+
+
+def test_of_several_outputs_those_that_have_a_file(tessera, image, tmp_path):
+    (tmp_path / "two.forma").write_text(
+        "stencil f(vector#2 float X) { return X@[0,1] - X; } stencil g(vector#2 float X, float m) { return X / m; } "
+        "parameter M, N; vector#2 float a[M,N]; m = max(a); e = f(a:mirror); h = ( [0..,0..] = e; [M..,0..] = e; ); "
+        "return edges = e, rel = g(a, m), twice = h;"
+    )
+    tessera("run", "two.forma", "in.npy", "-q", "-o", "edges=whole.npy")
+    tessera("run", "two.forma", "in.npy", "-q", "--window", "3,4,12,20", "-o", "edges=part.npy")
+    whole, part = np.load(tmp_path / "whole.npy"), np.load(tmp_path / "part.npy")
+    assert np.array_equal(part, whole[3:13, 4:21])
+    done = tessera("run", "two.forma", "in.npy", "-q", "--window", "3,4,12,20", status=2)
+    assert "is of outputs of one shape" in done.stderr and "name one of them: -o edges=FILE" in done.stderr
+
+
+def test_of_volumes(tessera, tmp_path):
+    np.save(tmp_path / "v.npy", np.random.default_rng(5).random((9, 40, 60), np.float32))
+    whole = tessera.array("filter", "gaussian", "v.npy")
+    assert np.array_equal(tessera.array("filter", "gaussian", "v.npy", "--window", "2,3,4,5,30,50"), whole[2:6, 3:31, 4:51])
 
 
 def test_it_is_timed(tessera, image):

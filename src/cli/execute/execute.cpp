@@ -23,7 +23,8 @@ namespace tessera::cli {
 namespace {
 
 std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& lanes, RunOptions options,
-                                          const std::string& label, const std::string& window, bool quiet) {
+                                          const std::string& label, const RunSettings& settings) {
+  const bool quiet = settings.quiet;
   std::vector<std::vector<Array>> results;
   for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
     // Made at the first report: only then is the number of tiles known.
@@ -43,8 +44,9 @@ std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& l
       };
     }
     results.push_back(
-        window.empty() ? program.run(lanes.inputs[c], options)
-                       : run_window(program, lanes.inputs[c], windows_of(program, lanes.inputs[c], window), options));
+        settings.window.empty()
+            ? program.run(lanes.inputs[c], options)
+            : run_window(program, lanes.inputs[c], windows_of(program, lanes.inputs[c], settings.window), options));
   }
   return results;
 }
@@ -66,7 +68,7 @@ struct Done {
 Done run_one(const Program& program, Lanes& lanes, const RunOptions& options, const std::string& label,
              const RunSettings& settings) {
   Done all;
-  all.results = run_lanes(program, lanes, options, label, settings.window, settings.quiet);
+  all.results = run_lanes(program, lanes, options, label, settings);
   const int repeat = settings.repeat.value_or(10);
   if (settings.time && settings.window.empty()) measure(program, lanes, all.results, options, repeat);
   if (settings.time && !settings.window.empty()) measure_window(program, lanes, options, settings.window, repeat);
@@ -111,7 +113,8 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
       ->type_name("[NAME=]FILE");
   app.add_option("--roi", input.region, "read this region only, both ends inside; borders act at its edge")
       ->type_name("TOP,LEFT,BOTTOM,RIGHT");
-  app.add_option("--window", window, "compute this part of the results only, both ends inside; borders are the image's")
+  app.add_option("--window", window.text,
+                 "compute this part of the results only: first indices, then last ones; borders are the image's")
       ->type_name("TOP,LEFT,BOTTOM,RIGHT");
   app.add_flag("--gray,--grey", input.grey, "run on the intensity of a colour image, not on each channel");
   app.add_option("--onto", output.onto, "write into a copy of this image, the rest of it unchanged")->type_name("FILE");
@@ -147,12 +150,20 @@ void RunSettings::check() const {
   if (repeat && !time)
     throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", *repeat), {}, "add --time");
   if (!window.empty() && !verify.empty())
-    throw Error(ErrorClass::argument,
-                fmt::format("--verify compares whole results, but --window {} asks for a part", base::quoted(window)),
-                {}, "verify without the window");
+    throw Error(
+        ErrorClass::argument,
+        fmt::format("--verify compares whole results, but --window {} asks for a part", base::quoted(window.text)), {},
+        "verify without the window");
   if (!window.empty() && !output.onto.empty())
-    throw Error(ErrorClass::argument,
-                fmt::format("--onto takes the place of --roi, but --window {} is given", base::quoted(window)));
+    throw Error(
+        ErrorClass::argument,
+        fmt::format("--onto pastes what --roi was cut from, but --window {} is given", base::quoted(window.text)), {},
+        "write the part into a file of its own");
+  if (!window.empty() && output.values.stretch)
+    throw Error(
+        ErrorClass::argument,
+        fmt::format("--stretch looks at a whole result, but --window {} asks for a part", base::quoted(window.text)),
+        {}, "give the range by hand: --range LO,HI");
   output.check();
   for (const std::string& word : output.files) {
     const bool standard = word == "-" || cut_name(word).second == "-";
@@ -167,8 +178,9 @@ void RunSettings::check() const {
 }
 
 int execute(const Program& program, const std::string& label, const std::vector<std::string>& words,
-            const std::map<std::string, double>& scalars, const RunSettings& settings,
+            const std::map<std::string, double>& scalars, const RunSettings& given,
             const base::InterruptGuard& interrupt, const Adjust& adjust) {
+  RunSettings settings = given;
   RunOptions options = settings.plan.run_options();
   options.cancel = &interrupt.flag();
   for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
@@ -176,6 +188,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
   OutputOptions output = settings.output;
   output.values.unit = settings.input.unit;
   const Destinations destinations = check_outputs(program, output);
+  for (const std::string& file : destinations.files) settings.window.wanted.push_back(!file.empty());
   OpenInputs open = open_inputs(program, words, scalars, settings.input);
   const PieceRun in_pieces{program, label, open, destinations, settings, options, interrupt, adjust};
   if (wants_pieces(in_pieces)) {

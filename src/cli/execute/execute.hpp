@@ -10,6 +10,7 @@
 #include "base/process/interrupt.hpp"
 #include "cli/execute/inputs.hpp"
 #include "cli/execute/results.hpp"
+#include "cli/execute/window.hpp"
 #include "cli/options/options.hpp"
 
 namespace tessera::cli {
@@ -22,7 +23,7 @@ struct RunSettings {
   std::string verify;  // "" without, "true" or how: verify.hpp
   std::optional<int> repeat;
   std::optional<std::string> memory;  // that the run may take
-  std::string window;                 // "top,left,bottom,right" of the results, both ends inside
+  Window window;
 
   // -o, --roi, --window, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of
   // the plan.

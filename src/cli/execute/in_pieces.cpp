@@ -87,7 +87,7 @@ class Work {
         fail(fmt::format("a run in pieces has outputs of one shape, but the program's are {} and {}",
                          to_string(results_.front()), to_string(shape)));
     whole_ = {std::vector<i64>(results_.front().size()), results_.front()};
-    if (!run.settings.window.empty()) whole_ = parse_region(run.settings.window, "--window", results_.front());
+    if (!run.settings.window.empty()) whole_ = parse_region(run.settings.window.text, "--window", results_.front());
     for (const Parameter& output : run.program.outputs()) formats_.push_back(joined(output.format));
   }
 

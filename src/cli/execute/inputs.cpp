@@ -255,7 +255,10 @@ Region parse_region(const std::string& text, const std::string& flag, const Shap
   Region region;
   for (std::size_t d = 0; d < rank; ++d) {
     const i64 begin = values[d], last = values[rank + d];
-    if (begin < 0 || last < begin || last >= shape[d])
+    if (last < begin)
+      fail(fmt::format("{} {} runs from {} back to {} in dimension {}", flag, base::quoted(text), begin, last, d),
+           "give the first index of every dimension, then the last: top,left,bottom,right");
+    if (begin < 0 || last >= shape[d])
       fail(fmt::format("{} {} runs from {} to {} in dimension {}, expected 0 to {}", flag, base::quoted(text), begin,
                        last, d, shape[d] - 1));
     region.begin.push_back(begin);

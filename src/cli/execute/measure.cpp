@@ -190,10 +190,10 @@ void measure(const Program& program, const Lanes& lanes, const std::vector<std::
   print_rate(static_cast<double>(points) / median * 1e-6, {threads, read, written}, median);
 }
 
-void measure_window(const Program& program, const Lanes& lanes, const RunOptions& asked, const std::string& text,
+void measure_window(const Program& program, const Lanes& lanes, const RunOptions& asked, const Window& window,
                     int repeat) {
   using Clock = std::chrono::steady_clock;
-  const std::vector<Region> windows = windows_of(program, lanes.inputs.front(), text);
+  const std::vector<Region> windows = windows_of(program, lanes.inputs.front(), window);
   RunOptions options = asked;
   options.on_progress = nullptr;
   options.on_loop_end = nullptr;

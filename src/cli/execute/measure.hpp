@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/execute/inputs.hpp"
+#include "cli/execute/window.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::cli {
@@ -16,6 +17,6 @@ void measure(const Program&, const Lanes&, const std::vector<std::vector<Array>>
              int repeat);
 
 // Of a window (window.hpp), with everything that a call does; prints median and minimum.
-void measure_window(const Program&, const Lanes&, const RunOptions&, const std::string& window, int repeat);
+void measure_window(const Program&, const Lanes&, const RunOptions&, const Window& window, int repeat);
 
 }  // namespace tessera::cli

@@ -302,6 +302,10 @@ std::vector<Array> join_lanes(const Program& program, const Lanes& lanes,
   std::vector<Array> joined;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Array& first = results[0][i];
+    if (first.empty()) {
+      joined.emplace_back();
+      continue;
+    }
     if (first.format().is_struct())
       fail(fmt::format("{} is a {} already and cannot be put together from {} channels", described(outputs[i], i),
                        first.format().name(), lanes.channels.size()),
@@ -338,6 +342,10 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string& path = destinations.paths[i];
     Array array = results[i];
+    if (array.empty()) {  // of a window of other outputs
+      final.emplace_back();
+      continue;
+    }
     headers[i] = header_of(array.shape(), lanes, destinations);
     if (!path.empty() && destinations.onto) {
       array = pasted(program, array, lanes, destinations, options, described(program.outputs()[i], i), fitted[i].notes);
@@ -372,7 +380,7 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   const auto stream = [](const std::string& path) { return !path.empty() && base::is_same_file(path, "-"); };
   const bool busy = std::any_of(destinations.files.begin(), destinations.files.end(), stream);
   for (std::size_t i = 0; i < final.size(); ++i) {
-    if (!destinations.paths[i].empty()) continue;
+    if (!destinations.paths[i].empty() || final[i].empty()) continue;
     const std::string line = numbers_of(final[i], label(program.outputs()[i], i));
     if (busy)
       tell("{}", line);
