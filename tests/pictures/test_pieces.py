@@ -134,6 +134,27 @@ def peak_kilobytes(process):
     return peak
 
 
+def test_programs_without_windows(tessera, numbers):
+    data = image(tessera, numbers, "in.npy")
+    (tessera.folder / "m.forma").write_text(
+        "stencil f(vector#2 float X, float m) { return X / m; } parameter M, N; vector#2 float a[M,N]; m = max(a); "
+        "return f(a, m);"
+    )
+    tessera("run", "m.forma", "in.npy", "-q", "-o", "out.npy")
+    assert numpy.array_equal(numpy.load(tessera.folder / "out.npy"), data / data.max())
+    for words in (["--resume"], ["--memory", "60MiB"]):
+        error = tessera("run", "m.forma", "in.npy", *words, "-o", "x.npy", status=2).stderr
+        assert "reduces a whole image, so that the result is not made in pieces" in error and "in memory" in error
+    (tessera.folder / "t.forma").write_text(
+        "stencil f(vector#2 float X) { return X@[0,1] - X; } parameter M, N; vector#2 float a[M,N]; e = f(a:mirror); "
+        "h = ( [0..,0..] = e; [M..,0..] = e; ); return e = e, h = h;"
+    )
+    tessera("run", "t.forma", "in.npy", "-q", "-o", "e.npy", "-o", "h.npy")
+    assert numpy.load(tessera.folder / "h.npy").shape == (4800, 2600)
+    error = tessera("run", "t.forma", "in.npy", "--resume", "-o", "e.npy", "-o", "h.npy", status=2).stderr
+    assert "outputs have several shapes, 2400x2600 and 4800x2600" in error
+
+
 def test_memory_is_kept(tessera, numbers):
     data = numpy.lib.format.open_memmap(tessera.folder / "in.npy", mode="w+", dtype="float32", shape=(4096, 8192))
     data[:] = numbers.random((1, 8192), dtype="float32")

@@ -70,7 +70,7 @@ def test_of_several_outputs_those_that_have_a_file(tessera, image, tmp_path):
     whole, part = np.load(tmp_path / "whole.npy"), np.load(tmp_path / "part.npy")
     assert np.array_equal(part, whole[3:13, 4:21])
     done = tessera("run", "two.forma", "in.npy", "-q", "--window", "3,4,12,20", status=2)
-    assert "is of outputs of one shape" in done.stderr and "name one of them: -o edges=FILE" in done.stderr
+    assert "is of outputs of one shape" in done.stderr and "name one of them: -o twice=FILE" in done.stderr
 
 
 def test_of_volumes(tessera, tmp_path):

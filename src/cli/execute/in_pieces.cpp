@@ -82,17 +82,33 @@ class Work {
   explicit Work(const PieceRun& run) : run_(run), lanes_(run.inputs.lanes.inputs.size()) {
     for (const OpenInput& input : run.inputs.inputs) shapes_.push_back(input.number ? Shape{} : input.array.shape());
     results_ = run.program.output_shapes_of(shapes_);
-    for (const Shape& shape : results_)
-      if (shape != results_.front())
-        fail(fmt::format("a run in pieces has outputs of one shape, but the program's are {} and {}",
-                         to_string(results_.front()), to_string(shape)));
     whole_ = {std::vector<i64>(results_.front().size()), results_.front()};
     if (!run.settings.window.empty()) whole_ = parse_region(run.settings.window.text, "--window", results_.front());
     for (const Parameter& output : run.program.outputs()) formats_.push_back(joined(output.format));
   }
 
-  // All of it at once, as a run in memory takes it.
+  // Bytes of all of it at once.
   i64 in_memory() const { return demand(whole_, 1).memory; }
+  // Of inputs and outputs alone.
+  i64 of_arrays() const {
+    i64 bytes = 0;
+    for (std::size_t i = 0; i < shapes_.size(); ++i)
+      if (!run_.inputs.inputs[i].number)
+        bytes += element_count(shapes_[i]) * static_cast<i64>(run_.inputs.inputs[i].array.format().size() +
+                                                              lanes_ * run_.program.inputs()[i].format.size());
+    for (std::size_t o = 0; o < formats_.size(); ++o)
+      bytes += element_count(results_[o]) * static_cast<i64>(formats_[o].size());
+    return bytes;
+  }
+  // Why outputs have no common windows: "stage 'm' reduces a whole image"; "" where they have.
+  std::string not_in_windows() const {
+    for (const Locality& locality : run_.program.locality())
+      if (!locality.global.empty()) return locality.global;
+    for (const Shape& shape : results_)
+      if (shape != results_.front())
+        return fmt::format("outputs have several shapes, {} and {}", to_string(results_.front()), to_string(shape));
+    return "";
+  }
 
   void run(i64 memory) {
     pieces::Journal journal(run_.destinations.files.front());
@@ -363,8 +379,19 @@ bool wants_pieces(const PieceRun& run) {
     if (run.settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
     return false;
   }
-  if (run.settings.resume) return true;
-  return Work(run).in_memory() + resident_bytes() > memory_for(run.settings);
+  const Work work(run);
+  const i64 arrays = work.of_arrays(), most = memory_for(run.settings);
+  constexpr i64 plenty = 16;  // times what inputs and outputs take: nobody has to look closer
+  if (!run.settings.resume && arrays < most / plenty) return false;
+  const std::string why = work.not_in_windows();
+  if (!why.empty()) {
+    if (run.settings.resume || (run.settings.memory && arrays + resident_bytes() > most))
+      fail(fmt::format("{}, so that the result is not made in pieces; in memory inputs and outputs take {}", why,
+                       base::format_bytes(static_cast<double>(arrays))),
+           "allow more with --memory SIZE, without --resume");
+    return false;
+  }
+  return run.settings.resume || work.in_memory() + resident_bytes() > most;
 }
 
 void run_in_pieces(const PieceRun& run) {
