@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tessera._errors import ArgumentError
+from tessera._regions import InputWindow
 
 
 def as_numpy(given: Any, name: str, for_writing: bool) -> Any:
@@ -28,6 +29,10 @@ def as_numpy(given: Any, name: str, for_writing: bool) -> Any:
         array = np.asarray(given)
     except (TypeError, ValueError) as why:
         raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array", (str(why),)) from None
+    if isinstance(given, InputWindow):
+        raise ArgumentError(
+            f"{name!r} is an InputWindow, but no region is asked for", help="add region=np.s_[10:20, 5:9]"
+        )
     if array.dtype.kind in "OUS" and not isinstance(given, np.ndarray):
         raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array of numbers")
     if array.dtype == object:

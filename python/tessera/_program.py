@@ -106,6 +106,10 @@ class Program:
 
         edges = canny(photo)
         canny(photo, out=edges, numbers="exact", threads=2)
+        part = canny(photo, region=np.s_[10:20, 5:9])
+
+    ``region`` computes a part of the results, of several outputs a dictionary of parts; inputs may be an
+    :class:`InputWindow` then. ``reads`` says what it reads, ``locality`` what a point depends on.
 
     Arrays are those of NumPy, torch, CuPy, JAX and xarray, and whatever else has ``__dlpack__``,
     ``__cuda_array_interface__``, ``__array_interface__`` or a buffer; results are of the kind of the first one. Nothing
@@ -192,6 +196,7 @@ class Program:
         self._single = len(self.outputs) == 1
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        """Runs it on arrays, in order or by name; ``region`` asks for a part. Options are those of the class."""
         if "dask.array" in sys.modules and _lazy.any_of(arrays, named):
             return _lazy.call(self, arrays, out, named)
         if "region" in named and "region" not in self._places:

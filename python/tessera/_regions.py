@@ -13,7 +13,7 @@ from tessera._errors import ArgumentError
 Box = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InputWindow:
     """An input that is a part of an image: ``at`` is where its first point stands in the whole, ``whole`` the extents of
     that; planes of channels are not counted among the dimensions."""
@@ -57,6 +57,10 @@ def localities(said: list[dict[str, Any]]) -> tuple[Locality, ...]:
     )
 
 
+def _written(part: slice) -> str:
+    return ":".join("" if bound is None else str(bound) for bound in (part.start, part.stop))
+
+
 def box_of(region: Any, shape: Sequence[int], name: str) -> Box:
     """A region of an output of this shape: slices as ``np.s_`` makes them."""
     given = region if isinstance(region, tuple) else (region,)
@@ -87,7 +91,7 @@ def box_of(region: Any, shape: Sequence[int], name: str) -> Box:
         first, last = first + n if first < 0 else first, last + n if last < 0 else last
         if not 0 <= first < last <= n:
             raise ArgumentError(
-                f"the region of {name!r} is [{first}, {last}) along dimension {d}, expected a part of [0, {n})"
+                f"the region of {name!r} is {_written(part)} along dimension {d}, expected a part of [0, {n}) of at least one point"
             )
         begin.append(first)
         end.append(last)

@@ -33,6 +33,7 @@ from tessera._parameters import (
 )
 from tessera._ports import Port
 from tessera._program import Program, Run
+from tessera._regions import InputWindow
 from tessera._results import Emitted, Explanation, Outputs
 from tessera._store import store
 from tessera._tasks import Tasks, tasks
@@ -445,6 +446,11 @@ class Pipeline:
         except (AttributeError, TypeError) as why:
             if any(p.kind == "image" for all_of in parameters.values() for p in all_of):
                 raise
+            if any(isinstance(p.value, InputWindow) for all_of in parameters.values() for p in all_of):
+                raise ArgumentError(
+                    "a pipeline takes whole images, but an InputWindow was given",
+                    help="give it to the program: pipeline.compile(image)(window, region=np.s_[10:20, 5:9])",
+                ) from why
             given = ", ".join(f"{n} is {_given.shown(p.value)}" for n, of in parameters.items() for p in of if p.value)
             raise ArgumentError(
                 f"{self._name()} is given no array" + (f": {given}" if given else ""),

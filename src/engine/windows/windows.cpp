@@ -203,7 +203,7 @@ void check_covered(const RegionRun& run) {
     if (!covered)
       fail(fmt::format("{} has {} of the whole, but the window reads {}", run.program.input_name(k), text_of(has),
                        text_of(boxes[k])),
-           "give what Program::reads says");
+           "give what reads() says of this window");
   }
 }
 
