@@ -115,7 +115,8 @@ int main(int count, char** words) {
     options.hardware = hardware.options("verilog", size);
     std::map<std::string, double> scalars;
     const tessera::Program loaded = program.load(scalars, 60);
-    const tessera::cli::Lanes lanes = tessera::cli::bind_inputs(loaded, inputs, scalars, {});
+    const tessera::cli::Lanes lanes =
+        tessera::cli::bind_inputs(loaded, tessera::cli::open_inputs(loaded, inputs, scalars, {}), {});
     return check(tessera::engine::hardware_stream(loaded.impl().graph, options), lanes.inputs.front(), sample);
   } catch (const std::exception& e) {
     fmt::print(stderr, "fpga_possible: {}\n", e.what());
