@@ -238,6 +238,42 @@ def test_full_disks_lose_nothing(tessera, numbers):
     assert numpy.array_equal(read(tessera.folder / "out.tif"), numpy.load(tessera.folder / "whole.npy"))
 
 
+def test_where_results_may_not_go(tessera, numbers):
+    data = image(tessera, numbers, "in.npy", (300, 400))
+    zarr.create_array(tessera.folder / "in.zarr", data=data, chunks=(128, 200))
+    error = tessera("filter", "gaussian", "in.zarr", "-o", "in.zarr/out.npy", status=2).stderr
+    assert "output 'in.zarr/out.npy' lies within the input 'in.zarr'" in error
+    # In the place of what is read.
+    tessera("filter", "gaussian", "in.npy", "-q", "-o", "whole.npy")
+    tessera("filter", "gaussian", "in.zarr", "-q", "--resume", "-o", "in.zarr")
+    assert numpy.array_equal(read(tessera.folder / "in.zarr"), numpy.load(tessera.folder / "whole.npy"))
+    # A folder of something else.
+    (tessera.folder / "mine.zarr").mkdir()
+    (tessera.folder / "mine.zarr" / "letter.txt").write_text("keep")
+    for how in ([], ["--resume"]):
+        error = tessera("filter", "gaussian", "in.npy", *how, "-o", "mine.zarr", status=2).stderr
+        assert "mine.zarr" in error
+    assert (tessera.folder / "mine.zarr" / "letter.txt").read_text() == "keep"
+
+
+def test_damaged_files_lose_nothing(tessera, numbers):
+    data = image(tessera, numbers, "in.npy", (1500, 1600))
+    zarr.create_array(tessera.folder / "in.zarr", data=data, chunks=(256, 256))
+    chunk = tessera.folder / "in.zarr" / "c" / "3" / "2"
+    good = chunk.read_bytes()
+    chunk.write_bytes(good[: len(good) // 2])
+    words = ["filter", "gaussian", "in.zarr", "--resume", "--memory", SMALL, "-q", "-o", "out.npy"]
+    error = tessera(*words, status=2).stderr
+    assert "c/3/2" in error
+    assert not (tessera.folder / "out.npy").exists()
+    chunk.write_bytes(good)
+    for name in (".partial", ".journal"):
+        (tessera.folder / ("out.npy" + name)).unlink(missing_ok=True)
+    tessera(*words)
+    tessera("filter", "gaussian", "in.npy", "-q", "-o", "whole.npy")
+    assert numpy.array_equal(read(tessera.folder / "out.npy"), numpy.load(tessera.folder / "whole.npy"))
+
+
 def test_what_cannot_be_in_pieces_says_why(tessera, numbers):
     image(tessera, numbers, "in.npy")
     for words, reason in (

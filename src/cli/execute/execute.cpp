@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "base/memory.hpp"
@@ -58,6 +59,20 @@ void stop_if(const base::InterruptGuard& interrupt) {
 void adjust_all(const Adjust& adjust, Lanes& lanes) {
   if (adjust.headers) adjust.headers(lanes);
   if (adjust.arrays) adjust.arrays(lanes);
+}
+
+// An array whose file is a folder is not written into while it is read.
+void check_outside(const OpenInputs& open, const Destinations& destinations) {
+  namespace fs = std::filesystem;
+  std::error_code ec;
+  for (const OpenInput& input : open.inputs) {
+    if (input.number || !fs::is_directory(input.origin, ec)) continue;
+    const std::string folder = fs::weakly_canonical(input.origin, ec).string() + "/";
+    for (const std::string& file : destinations.files)
+      if (!file.empty() && fs::weakly_canonical(file, ec).string().starts_with(folder))
+        throw Error(ErrorClass::argument,
+                    fmt::format("output {} lies within the input {}", base::quoted(file), base::quoted(input.origin)));
+  }
 }
 
 struct Done {
@@ -190,6 +205,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
   const Destinations destinations = check_outputs(program, output);
   for (const std::string& file : destinations.files) settings.window.wanted.push_back(!file.empty());
   OpenInputs open = open_inputs(program, words, scalars, settings.input);
+  check_outside(open, destinations);
   const PieceRun in_pieces{program, label, open, destinations, settings, options, interrupt, adjust};
   if (wants_pieces(in_pieces)) {
     run_in_pieces(in_pieces);
