@@ -87,14 +87,12 @@ class Walk {
     return needs_[s];
   }
 
-  // What the last tile that is computed looks at decides how its points round: those that fill it up beyond the image,
-  // and those behind it.
+  // Where the last tile that is computed ends, if it goes beyond the image: what fills it up is read as well, and decides
+  // how its other points round.
   i64 end_of_tiles(StageId s, std::size_t d) const {
     i64 end = needs_[s][d].span.end;
     for (const Grain& grain : grains_)
-      if (grain.stage == s)
-        end = std::max(end, ceil_divide(end, grain.points[d]) * grain.points[d]) +
-              (grain.beyond.empty() ? 0 : grain.beyond[d]);
+      if (grain.stage == s) end = std::max(end, ceil_divide(end, grain.points[d]) * grain.points[d]);
     return end;
   }
 

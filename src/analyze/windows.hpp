@@ -52,7 +52,6 @@ std::vector<Box> read_of_arguments(const ir::Graph&, const std::vector<i64>& par
 struct Grain {
   ir::StageId stage = 0;
   std::vector<i64> points;
-  std::vector<i64> beyond = {};  // so many more are looked at behind each tile; empty: none
 };
 
 // What of every parameter is kept: [begin, end) of its value.

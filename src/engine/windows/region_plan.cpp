@@ -32,11 +32,10 @@ std::vector<analyze::Grain> grains_of(const plan::Plan& plan) {
     const rewrite::Tiling& tiling = plan.tiling(s);
     if (tiling.rows == 0 || tiling.matrix) continue;
     const std::size_t rank = plan.graph.stage(s).domain.size();
-    analyze::Grain grain{s, std::vector<i64>(rank, 1), std::vector<i64>(rank, 0)};
+    analyze::Grain grain{s, std::vector<i64>(rank, 1)};
     const bool signal = rewrite::is_signal_tile(plan.graph, plan.graph.stage(s), tiling);
     grain.points[rank - 1] = 2 * tiling.wide * (signal ? tiling.high : 1);
-    grain.beyond[rank - 1] = tiling.spare_columns;
-    if (!signal) grain.points[rank - 2] = tiling.high, grain.beyond[rank - 2] = tiling.spare_rows;
+    if (!signal) grain.points[rank - 2] = tiling.high;
     if (tiling.planes > 1) grain.points[0] = std::max<i64>(1, 2 * tiling.along);
     grains.push_back(std::move(grain));
   }

@@ -72,12 +72,6 @@ double points_of(const ir::Graph& graph, const ir::Stage& stage, const std::vect
   return points;
 }
 
-void take_points(Tiling& tile, i64 k0, i64 k1) {
-  const i64 right_rows = tile.rows - k0 + 1, right_columns = tile.columns - k1 + 1;
-  tile.high = taken_of(right_rows), tile.wide = taken_of(right_columns);
-  tile.spare_rows = right_rows - tile.high, tile.spare_columns = right_columns - tile.wide;
-}
-
 Tiling large_device_tile(const Tensor& w, ElementType number, const std::array<i64, 2>& assumed, double points) {
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
   const double bytes = number == ElementType::f64 ? 2 : 1;  // in those of floats
@@ -89,7 +83,7 @@ Tiling large_device_tile(const Tensor& w, ElementType number, const std::array<i
       Tiling tile;
       tile.large = true, tile.number = number;
       tile.rows = rows, tile.columns = columns;
-      take_points(tile, k0, k1);
+      tile.high = rows - k0 + 1, tile.wide = columns - k1 + 1;
       if (tile.high < 1 || tile.wide < 1) continue;
       if (rows * least_columns * (number == ElementType::f64 ? 8 : 4) > shared_bytes) continue;
       const double kept = static_cast<double>(tile.high) / static_cast<double>(rows);
@@ -116,7 +110,7 @@ Tiling device_tile(const Tensor& w, ElementType number, bool ranged, int parts,
   for (int p = 1; p <= parts; ++p) {
     Tiling tile;
     tile.rows = 2 * column, tile.columns = p * column;
-    take_points(tile, k0, k1);
+    tile.high = tile.rows - k0 + 1, tile.wide = tile.columns - k1 + 1;
     if (tile.high < 1 || tile.wide < 1 || shared_of_tile(tile, k0, number, ranged) > shared_bytes) continue;
     const double repeated = covering(tile.rows, tile.high, extents[0]) * covering(tile.columns, tile.wide, extents[1]);
     tile.nanoseconds =

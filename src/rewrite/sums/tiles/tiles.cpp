@@ -157,8 +157,7 @@ Tiling cheapest_tiles(const machine::Prices& p, const Tensor& w, const Machine& 
   const i64 planes = w.count() / (k0 * k1), along = w.rank > 2 ? w.extent[w.rank - 3] : 1;
   Tiling best;
   const auto consider = [&](i64 rows, i64 columns) {
-    const i64 right_rows = rows - k0 + 1, right_columns = columns - k1 + 1;
-    const i64 high = rows == 1 ? lanes : taken_of(right_rows), wide = taken_of(right_columns);
+    const i64 high = rows == 1 ? lanes : rows - k0 + 1, wide = columns - k1 + 1;
     if (high < 1 || wide < 1) return;
     const double pairs = covering(2 * columns, 2 * wide, extents[1]);
     const double repeated = signal && rows == 1 ? covering(2 * lanes * columns, 2 * lanes * wide, extents[1])
@@ -172,8 +171,6 @@ Tiling cheapest_tiles(const machine::Prices& p, const Tensor& w, const Machine& 
           .columns = columns,
           .high = high,
           .wide = wide,
-          .spare_rows = rows == 1 ? 0 : right_rows - high,
-          .spare_columns = right_columns - wide,
           .planes = planes,
           .along = along,
           .pairs = planes == 1 ? 1 : std::max<i64>(1, most_marching / (4 * planes * rows * columns * machine.bytes)),
@@ -189,14 +186,6 @@ Tiling cheapest_tiles(const machine::Prices& p, const Tensor& w, const Machine& 
 }
 
 }  // namespace
-
-i64 taken_of(i64 points) {
-  constexpr double least_kept = 0.98;
-  for (const i64 unit : {64, 32, 16, 8, 4, 2})
-    if (static_cast<double>(points / unit * unit) >= least_kept * static_cast<double>(points))
-      return points / unit * unit;
-  return points;
-}
 
 std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage, Numbers numbers,
                                           std::size_t least_rank) {

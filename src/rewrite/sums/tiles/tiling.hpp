@@ -13,7 +13,6 @@ namespace tessera::rewrite {
 // Tiles of so many rows and columns, each of which gives high x wide points.
 struct Tiling {
   i64 rows = 0, columns = 0, high = 0, wide = 0;
-  i64 spare_rows = 0, spare_columns = 0;  // points that would be right as well
   // Of volumes: planes whose products are added, so many along one dimension; pairs of tiles that march together.
   i64 planes = 1, along = 1, pairs = 1;
   ElementType number = ElementType::f32;  // of tiles: sums of integers are rounded
@@ -23,10 +22,6 @@ struct Tiling {
   // points.
   bool matrix = false;
 };
-
-// Of so many right points along a tile those that are taken. Tiles of several stages begin together at multiples of all
-// their points, where windows of results can begin: a power of two in common keeps these near, for little of a tile.
-i64 taken_of(i64 points);
 
 class Tilings {
  public:
