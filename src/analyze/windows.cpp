@@ -87,8 +87,8 @@ class Walk {
     return needs_[s];
   }
 
-  // Where the last tile that is computed ends, if it goes beyond the image: what fills it up is read as well, and decides
-  // how its other points round.
+  // Where the last tile that is computed ends, if it goes beyond the image: what fills it up is read as well, and
+  // decides how its other points round.
   i64 end_of_tiles(StageId s, std::size_t d) const {
     i64 end = needs_[s][d].span.end;
     for (const Grain& grain : grains_)
