@@ -148,7 +148,7 @@ TEST_F(Bounds, a_stream_is_read_as_far_as_its_picture) {
       ASSERT_EQ(::write(ends[1], (bytes + tail).data(), bytes.size() + tail.size()),
                 static_cast<ssize_t>(bytes.size() + tail.size()));
       try {
-        const base::Deadline deadline(10);
+        const base::Deadline deadline(100);
         expect_same(read_array("/dev/fd/" + std::to_string(ends[0])), read_array(file), file);
       } catch (const Error& e) {
         ADD_FAILURE() << file << ": " << e.what();
