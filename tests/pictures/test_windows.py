@@ -42,7 +42,7 @@ def test_filters_have_windows(tessera, image):
         (["--window", "0,0,40,59"], "--window '0,0,40,59' runs from 0 to 40 in dimension 0, expected 0 to 39"),
         (["--window", "0,0"], "--window '0,0' has 2 numbers, expected 4"),
         (["--window", "0,0,1,1", "--verify"], "--verify compares whole results"),
-        (["--window", "5,5,1,1"], "--window '5,5,1,1' runs from 5 back to 1 in dimension 0"),
+        (["--window", "5,5,1,1"], "--window '5,5,1,1' runs from 5 to 1 in dimension 0, which is backwards"),
         (["--window", "0,0,1,1", "--stretch"], "--stretch looks at a whole result"),
     ],
 )

@@ -129,7 +129,7 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
   app.add_option("--roi", input.region, "read this region only, both ends inside; borders act at its edge")
       ->type_name("TOP,LEFT,BOTTOM,RIGHT");
   app.add_option("--window", window.text,
-                 "compute this part of the results only: first indices, then last ones; borders are the image's")
+                 "compute this part of the results only: first indices, then last; borders are the image's")
       ->type_name("TOP,LEFT,BOTTOM,RIGHT");
   app.add_flag("--gray,--grey", input.grey, "run on the intensity of a colour image, not on each channel");
   app.add_option("--onto", output.onto, "write into a copy of this image, the rest of it unchanged")->type_name("FILE");

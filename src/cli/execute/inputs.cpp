@@ -256,7 +256,8 @@ Region parse_region(const std::string& text, const std::string& flag, const Shap
   for (std::size_t d = 0; d < rank; ++d) {
     const i64 begin = values[d], last = values[rank + d];
     if (last < begin)
-      fail(fmt::format("{} {} runs from {} back to {} in dimension {}", flag, base::quoted(text), begin, last, d),
+      fail(fmt::format("{} {} runs from {} to {} in dimension {}, which is backwards", flag, base::quoted(text), begin,
+                       last, d),
            "give the first index of every dimension, then the last: top,left,bottom,right");
     if (begin < 0 || last >= shape[d])
       fail(fmt::format("{} {} runs from {} to {} in dimension {}, expected 0 to {}", flag, base::quoted(text), begin,
