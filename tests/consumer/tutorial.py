@@ -12,6 +12,9 @@ AROUND = {
                 "p.input<float>(\"mask\", 2);\n{0}  return p.compile({{grown}});\n}}\n",
     "Device::open": "void on_device(const tessera::Program& program, const tessera::Array& photo) {{\n{0}  (void)result;\n}}\n",
     "Program gradient()": "{0}",
+    "smooth.run_region": "void part_of(const tessera::Program& smooth) {{\n  const auto load = [](const tessera::Region& r) {{ return "
+                         "tessera::Array(tessera::ElementType::f32, {{r.end[0] - r.begin[0], r.end[1] - r.begin[1]}}); }};\n"
+                         "{0}  (void)result;\n}}\n",
 }
 
 
