@@ -291,8 +291,9 @@ class MarchLowering : private DeviceFunction {
     const auto& domain = graph_.stage(source_).domain;
     Value bytes = integer(0), backward;
     for (std::size_t d = 1; d < rank_; ++d) {
-      bytes = bytes + (extent(domain[d]) - 1) * stride(source_, d);
-      backward = both_or(backward, less(stride(source_, d), integer(0)));
+      const Value step = stride(source_, d);  // before the extent: integers are numbered as they are asked for
+      bytes = bytes + (extent(domain[d]) - 1) * step;
+      backward = both_or(backward, less(step, integer(0)));
     }
     wide_ = builder_->let("wide", both_or(backward, less(integer(most_narrow), bytes)));
     for (i64 k = 0; k < each_; ++k) {

@@ -106,8 +106,8 @@ class TransformLowering : private DeviceSum {
     const auto within = [&](const Value& first, i64 count, std::size_t d) {
       return both(less(integer(-1), first), less(first + (count - 1), extent(source_domain()[d])));
     };
-    const Value inside =
-        builder_->let("inside", both(within(top_, tile_.rows(), down_), within(left_, tile_.columns(), across_)));
+    const Value columns = within(left_, tile_.columns(), across_);  // integers are numbered as they are asked for
+    const Value inside = builder_->let("inside", both(within(top_, tile_.rows(), down_), columns));
     builder_->branch(inside, [&] { load_inside(column); }, [&] { load_mapped(column); });
     return column;
   }
