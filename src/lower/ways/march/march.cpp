@@ -312,8 +312,8 @@ class MarchLowering : private DeviceFunction {
   void bring(const Value& z, const Value& half) {
     Value beyond;
     const Value mapped = mapped_index(mode_along(0), z, extent(graph_.stage(source_).domain[0]), beyond);
-    const Value plane = builder_->let(
-        "plane", address(base(position(place(source_).array)), mapped * stride(source_, 0) + place(source_).offset));
+    const Value offset = mapped * stride(source_, 0) + place(source_).offset;
+    const Value plane = builder_->let("plane", address(base(position(place(source_).array)), offset));
     const auto from = [&](const Value& bytes) {
       return convert({memory_lane(source_), 1, true}, address(plane, bytes));
     };
