@@ -10,21 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/process/sanitizer.hpp"
+
 namespace tessera::base {
 namespace {
 
 // ThreadSanitizer lets a child start no threads where the process had several.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool children_have_threads = false;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-constexpr bool children_have_threads = false;
-#else
-constexpr bool children_have_threads = true;
-#endif
-#else
-constexpr bool children_have_threads = true;
-#endif
+constexpr bool children_have_threads = !under_thread_sanitizer;
 
 // What a child that runs the function ends with; a signal where it hangs.
 template <class F>

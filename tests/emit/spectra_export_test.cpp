@@ -9,6 +9,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/process/sanitizer.hpp"
 #include "command.hpp"
 #include "data/element.hpp"
 #include "support/opencl.hpp"
@@ -19,13 +20,7 @@ namespace tessera {
 namespace {
 
 // Sanitizers do not follow the threads of a block from stack to stack.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool changes_stacks = false;
-#elif defined(__has_feature)
-constexpr bool changes_stacks = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
-#else
-constexpr bool changes_stacks = true;
-#endif
+constexpr bool changes_stacks = !base::under_address_sanitizer && !base::under_thread_sanitizer;
 
 // Compiled for one target, and called as any program: what arrays point to, and extents.
 class Emitted {

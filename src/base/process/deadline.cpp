@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/process/sanitizer.hpp"
 #include "base/text.hpp"
 #include "tessera/error.hpp"
 
@@ -18,11 +19,7 @@ thread_local Deadline* innermost = nullptr;
 thread_local std::string stage;
 
 // What limits say is of code as it is shipped: under sanitizers all of it is slower, by up to this much.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double slower = 20;
-#else
-constexpr double slower = 1;
-#endif
+constexpr double slower = under_address_sanitizer || under_thread_sanitizer ? 20 : 1;
 
 }  // namespace
 
