@@ -25,7 +25,8 @@ struct Stations {
 // computed and not yet written.
 void convey(const std::vector<i64>& pieces, const Stations&, const std::atomic<bool>* cancel = nullptr);
 
-// Memory that pieces use again: its pages are there. Thread-safe; arrays may outlive it.
+// Memory that pieces use again: its pages are there. As many bytes as the arrays at hand take, where the pool of
+// run/cpu rounds up and keeps what it has room for. Thread-safe; arrays may outlive it.
 class Buffers {
  public:
   Buffers();

@@ -38,11 +38,53 @@ Region middle(const Grid& grid) {
   return box;
 }
 
+using Demands = std::function<Demand(const Region&)>;
+
 struct Candidate {
   Grid grid;
-  Demand demand;
+  i64 memory = 0;    // of some boxes, the first and the last among them
   double price = 0;  // work a point
 };
+
+// Of so many boxes, evenly spread.
+i64 memory_of(const Grid& grid, i64 boxes, const Demands& demand) {
+  i64 most = 0;
+  const i64 count = grid.count(), asked = std::min(boxes, count);
+  for (i64 k = 0; k < asked; ++k)
+    most = std::max(most, demand(grid.box(asked == 1 ? 0 : k * (count - 1) / (asked - 1))).memory);
+  return most;
+}
+
+Candidate candidate_of(Grid grid, const Demands& demand) {
+  constexpr i64 few = 3;
+  const Region box = middle(grid);
+  const Demand own = demand(box);
+  Candidate c{std::move(grid)};
+  c.memory = std::max(own.memory, memory_of(c.grid, few, demand));
+  c.price = own.work / points(box);
+  return c;
+}
+
+// From the least boxes on, twice as long along one dimension in each turn.
+Candidate grown(Candidate best, i64 memory, const Demands& demand) {
+  const Region& whole = best.grid.whole;
+  for (;;) {
+    std::optional<Candidate> next;
+    // From the fastest dimension on: of equal prices rows win, which lie together.
+    for (std::size_t d = whole.begin.size(); d-- > 0;) {
+      const i64 extent = whole.end[d] - whole.begin[d];
+      if (best.grid.piece[d] >= extent) continue;
+      Grid larger = best.grid;
+      larger.piece[d] = 2 * larger.piece[d] >= extent ? extent : 2 * larger.piece[d];
+      Candidate c = candidate_of(std::move(larger), demand);
+      if (c.memory > memory) continue;
+      if (!next || c.price < next->price * (1 - 1e-9)) next = std::move(c);
+    }
+    if (!next) return best;
+    if (best.memory >= small && next->price > best.price * (1 - worth_while)) return best;
+    best = std::move(*next);
+  }
+}
 
 }  // namespace
 
@@ -63,39 +105,23 @@ Region Grid::box(i64 number) const {
   return box;
 }
 
-Grid choose_grid(const Region& whole, const Shape& edge, i64 memory,
-                 const std::function<Demand(const Region&)>& demand) {
-  const auto candidate = [&](Grid grid) {
-    const Region box = middle(grid);
-    Candidate c{std::move(grid), demand(box)};
-    c.price = c.demand.work / points(box);
-    return c;
-  };
+Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory, const Demands& demand) {
+  constexpr i64 many = 200;
   Grid least{whole, edge};
   for (std::size_t d = 0; d < edge.size(); ++d) least.piece[d] = std::min(edge[d], whole.end[d] - whole.begin[d]);
-  Candidate best = candidate(std::move(least));
-  if (best.demand.memory > memory)
-    throw Error(ErrorClass::argument,
-                fmt::format("the least piece of the result, {}, takes {}, but --memory leaves {}",
-                            to_string(best.grid.piece), base::format_bytes(static_cast<double>(best.demand.memory)),
-                            base::format_bytes(static_cast<double>(std::max<i64>(memory, 0)))),
-                {}, "allow more with --memory SIZE");
-  for (;;) {
-    std::optional<Candidate> next;
-    // From the fastest dimension on: of equal prices rows win, which lie together.
-    for (std::size_t d = edge.size(); d-- > 0;) {
-      const i64 extent = whole.end[d] - whole.begin[d];
-      if (best.grid.piece[d] >= extent) continue;
-      Grid larger = best.grid;
-      larger.piece[d] = 2 * larger.piece[d] >= extent ? extent : 2 * larger.piece[d];
-      Candidate c = candidate(std::move(larger));
-      if (c.demand.memory > memory) continue;
-      if (!next || c.price < next->price * (1 - 1e-9)) next = std::move(c);
-    }
-    if (!next) return best.grid;
-    if (best.demand.memory >= small && next->price > best.price * (1 - worth_while)) return best.grid;
-    best = std::move(*next);
+  const Candidate first = candidate_of(std::move(least), demand);
+  i64 taken = first.memory;
+  // Where some box turns out to take more than those that were asked, smaller ones are looked for.
+  for (i64 limit = memory; limit >= first.memory; limit -= limit / 8) {
+    Candidate best = grown(first, limit, demand);
+    taken = memory_of(best.grid, many, demand);
+    if (taken <= memory) return {std::move(best.grid), taken};
   }
+  throw Error(ErrorClass::argument,
+              fmt::format("the least piece of the result, {}, takes {}, but --memory leaves {}",
+                          to_string(first.grid.piece), base::format_bytes(static_cast<double>(taken)),
+                          base::format_bytes(static_cast<double>(std::max<i64>(memory, 0)))),
+              {}, "allow more with --memory SIZE");
 }
 
 }  // namespace tessera::pieces

@@ -22,10 +22,16 @@ struct Demand {
   double work = 0;  // in bytes that are read, computed and written, halo and all
 };
 
+struct Chosen {
+  Grid grid;
+  i64 memory = 0;  // that its boxes take at most
+};
+
 // Boxes whose edges are multiples of `edge` from the beginning of `whole`, or its ends. Of those that fit into `memory`
 // bytes, one that takes little work a point; not larger than that asks for, so that reading, computing and writing go
-// on beside each other. Throws Error(argument) where not even the least box fits, and says how much that takes.
-Grid choose_grid(const Region& whole, const Shape& edge, i64 memory,
-                 const std::function<Demand(const Region&)>& demand);
+// on beside each other. What boxes take differs with their place: many of them are asked. Throws Error(argument) where
+// not even the least ones fit, and says how much these take.
+Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory,
+                   const std::function<Demand(const Region&)>& demand);
 
 }  // namespace tessera::pieces

@@ -107,4 +107,8 @@ void Journal::remove() {
   ::unlink(path_.c_str());
 }
 
+void Journal::leave() {
+  if (::lseek(file_.fd, 0, SEEK_END) == 0) remove();
+}
+
 }  // namespace tessera::pieces

@@ -34,6 +34,8 @@ class Journal {
   void flush(const std::function<void()>& sync);
   // The result has its name.
   void remove();
+  // No work was begun: a file that this object made goes, one that was there stays.
+  void leave();
 
  private:
   void write_head();

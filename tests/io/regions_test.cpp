@@ -27,7 +27,7 @@ Region random_region(const Shape& shape, std::mt19937& random) {
 
 void expect_regions(const std::string& path, const ReadOptions& options = {}) {
   const Image whole = read_image(path, options);
-  const auto reader = open_regions(path, options);
+  const auto reader = open_parts(path, options);
   const RegionLayout& layout = reader->layout();
   EXPECT_EQ(layout.shape, whole.array.shape()) << path;
   EXPECT_TRUE(layout.element == whole.array.format()) << path;
@@ -75,9 +75,9 @@ TEST_F(Regions, OfNumPyFilesAreThoseOfTheWhole) {
   expect_regions(std::string(TESSERA_TEST_DATA) + "/formats/imagej_series.tif.npy", {.axes = "czyx"});
 }
 
-TEST_F(Regions, OfFilesWithoutPartsAreThoseOfTheWhole) {
+TEST_F(Regions, OfFilesWithoutPartsThereAreNone) {
   for (const char* name : {"rgb.png", "ga.png", "series.nii.gz"})
-    expect_regions(std::string(TESSERA_TEST_DATA) + "/formats/" + name);
+    EXPECT_EQ(open_parts(std::string(TESSERA_TEST_DATA) + "/formats/" + name), nullptr) << name;
 }
 
 TEST_F(Regions, OfNumPyFilesAreWrittenInAnyOrder) {
@@ -125,9 +125,9 @@ TEST_F(Regions, OfDamagedFilesAreRefused) {
   const Array array = random_array(ElementType::f32, {40, 30}, 8);
   write_array(path("a.npy"), array);
   std::filesystem::resize_file(path("a.npy"), 1000);
-  EXPECT_THAT(message_of([&] { open_regions(path("a.npy")); }), testing::HasSubstr("it is cut short"));
+  EXPECT_THAT(message_of([&] { open_parts(path("a.npy")); }), testing::HasSubstr("it is cut short"));
   write_array(path("b.npy"), array);
-  const auto reader = open_regions(path("b.npy"));
+  const auto reader = open_parts(path("b.npy"));
   const std::string before = reader->identity();
   std::filesystem::resize_file(path("b.npy"), 1000);
   EXPECT_NE(reader->identity(), before);

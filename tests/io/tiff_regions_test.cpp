@@ -393,8 +393,8 @@ TEST_F(TiffRegions, written_they_are_the_whole) {
                                  pixel_format(E::u16, 4), pixel_format(E::u16, 7)}) {
       for (const Shape& chunk : {Shape{}, Shape{16, 32}, Shape{50, 1000}}) {
         const Array image = random_array(format, {75, 91});
-        const RegionWriteOptions options{.write = {.packing = packing}, .chunk = chunk};
-        const auto writer = create_tiff(path("x.tif"), layout_of(image), options);
+        const RegionWriteOptions options{.write = {.packing = packing}};
+        const auto writer = create_tiff(path("x.tif"), layout_of(image, "", chunk), options);
         EXPECT_FALSE(fs::exists(path("x.tif")));
         write_all(*writer, image);
         expect_same(read_array(path("x.tif")), image);
@@ -573,9 +573,11 @@ TEST_F(TiffRegions, refuse_what_cannot_be_written) {
   layout.shape = {i64{1} << 22, 10, 10};
   EXPECT_THAT(refused(layout), HasSubstr("up to 1048576 pages"));
   layout.shape = {100000, 100000};
-  EXPECT_THAT(refused(layout, {.write = {}, .chunk = {50000, 50000}}), HasSubstr("are too large"));
+  layout.chunk = {50000, 50000};
+  EXPECT_THAT(refused(layout), HasSubstr("are too large"));
   layout.shape = {40, 40};
-  const auto writer = create_tiff(path("x.tif"), layout, {.write = {}, .chunk = {16, 16}});
+  layout.chunk = {16, 16};
+  const auto writer = create_tiff(path("x.tif"), layout, {});
   EXPECT_THAT(message_of([&] { writer->write({{0, 8}, {16, 24}}, Array(E::u8, {16, 16})); }, ErrorClass::argument),
               HasSubstr("is none of chunks of 16x16"));
   EXPECT_THAT(message_of([&] { writer->write({{0, 0}, {16, 10}}, Array(E::u8, {16, 10})); }, ErrorClass::argument),

@@ -7,17 +7,15 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <optional>
 
 #include "base/memory.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
-#include "cli/execute/convert.hpp"
 #include "cli/execute/window.hpp"
 #include "cli/tell.hpp"
-#include "data/layout.hpp"
+#include "data/regions.hpp"
 #include "engine/program_impl.hpp"
 #include "engine/windows/region_plan.hpp"
 #include "io/regions/regions.hpp"
@@ -25,11 +23,13 @@
 #include "pieces/conveyor.hpp"
 #include "pieces/grid.hpp"
 #include "pieces/journal.hpp"
+#include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
 namespace {
 
+using data::shape_of;
 using pieces::Arrays;
 using pieces::Grid;
 
@@ -38,15 +38,7 @@ using pieces::Grid;
 }
 
 i64 points_of(const Region& region) {
-  i64 n = 1;
-  for (std::size_t d = 0; d < region.begin.size(); ++d) n *= region.end[d] - region.begin[d];
-  return n;
-}
-
-Shape shape_of(const Region& region) {
-  Shape shape;
-  for (std::size_t d = 0; d < region.begin.size(); ++d) shape.push_back(region.end[d] - region.begin[d]);
-  return shape;
+  return element_count(shape_of(region));
 }
 
 // Of this process, now.
@@ -111,33 +103,40 @@ class Work {
   }
 
   void run(i64 memory) {
-    pieces::Journal journal(run_.destinations.files.front());
-    for (std::size_t o = 0; o < formats_.size(); ++o)
-      writers_.push_back(
-          io::create_regions(run_.destinations.files[o], formats_[o], shape_of(whole_), write_options(o)));
+    // Each output is this process's while it is written; the first one's journal says what is done.
+    std::vector<std::unique_ptr<pieces::Journal>> journals;
+    for (const std::string& file : run_.destinations.files) journals.push_back(std::make_unique<pieces::Journal>(file));
+    pieces::Journal& journal = *journals.front();
     try {
+      for (std::size_t o = 0; o < formats_.size(); ++o)
+        writers_.push_back(
+            io::create_regions(run_.destinations.files[o], formats_[o], shape_of(whole_), write_options(o)));
       plan(memory);
       // Of what was written before something may be missing.
       const bool all = std::ranges::all_of(writers_, [](const auto& writer) { return writer->resumed(); });
       journal.begin(identity(), grid_.count(), run_.settings.resume && all);
     } catch (...) {
-      // Nothing was written: what stood there before this run stays.
-      if (!run_.settings.resume) discard(journal);
+      // Nothing was written. What an earlier run left is gone on with by other options.
+      if (!run_.settings.resume)
+        for (const auto& writer : writers_) writer->discard();
+      for (const auto& each : journals) each->leave();
       throw;
     }
     go(journal);
     for (const auto& writer : writers_) writer->commit();
-    journal.remove();
+    for (const auto& each : journals) each->remove();
     tell_of_values();
   }
 
  private:
   void plan(i64 memory) {
+    run::cpu::release_scratch();
     const i64 held = resident_bytes() + uncounted;
-    grid_ = pieces::choose_grid(whole_, common_chunk(), memory - held, [&](const Region& r) { return demand(r, 2); });
-    i64 most = 0;
-    for (const i64 k : {i64{0}, grid_.count() / 2, grid_.count() - 1})
-      most = std::max(most, demand(grid_.box(k), 2).memory);
+    const pieces::Chosen chosen =
+        pieces::choose_grid(whole_, common_chunk(), memory - held, [&](const Region& box) { return demand(box, 2); });
+    grid_ = chosen.grid;
+    i64 most = chosen.memory;
+    run::cpu::limit_pooled_scratch(static_cast<std::size_t>(pooled_beside(needs(grid_.box(grid_.count() / 2)).memory)));
     // Some of what is left keeps chunks that neighbours share.
     const i64 kept = std::min(std::max<i64>(memory - held - most, 0) / 2, std::max(most, least_kept));
     for (const OpenInput& input : run_.inputs.inputs)
@@ -146,11 +145,6 @@ class Work {
     if (!run_.settings.quiet)
       tell("{}: {} piece{} of {}, at most {} of memory\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
            to_string(grid_.piece), base::format_bytes(static_cast<double>(held + most)));
-  }
-
-  void discard(pieces::Journal& journal) {
-    for (const auto& writer : writers_) writer->discard();
-    journal.remove();
   }
 
   void go(pieces::Journal& journal) {
@@ -183,7 +177,10 @@ class Work {
       journal.flush(sync);
     } catch (...) {
       bar.reset();
-      journal.flush(sync);
+      try {
+        journal.flush(sync);
+      } catch (const Error&) {  // what could not be written is not named
+      }
       tell("note: {} of {} pieces are written; --resume goes on with the others\n", journal.count(), grid_.count());
       throw;
     }
@@ -195,6 +192,11 @@ class Work {
   // What the process takes beside pieces once it runs: stacks, the pool of threads, code.
   static constexpr i64 uncounted = i64{48} << 20;
   static constexpr i64 least_kept = i64{64} << 20;  // of chunks, where memory is left
+  // Of what a run of the engine took, blocks wait for the next one, which may be of another size.
+  static i64 pooled_beside(i64 taken) {
+    constexpr i64 most = i64{64} << 20;
+    return std::min(taken, most);
+  }
 
   // Several lanes are one output with a field for each.
   Format joined(const Format& format) const {
@@ -202,17 +204,23 @@ class Work {
     return io::named_pixels(format.scalar, run_.inputs.lanes.channels);
   }
   std::vector<Region> regions_of(const Region& box) const { return std::vector<Region>(results_.size(), box); }
+  engine::RegionNeeds needs(const Region& box) const {
+    return engine::needs_of(run_.program, regions_of(box), shapes_, run_.options);
+  }
+  std::vector<Region> reads(const Region& box) const {
+    return engine::reads_of(run_.program, regions_of(box), shapes_, run_.options);
+  }
 
   // `ahead`: pieces that are there at once on either side of the computation.
   pieces::Demand demand(const Region& box, i64 ahead) const {
-    const engine::RegionNeeds needs = engine::needs_of(run_.program, regions_of(box), shapes_, run_.options);
+    const auto [reads, memory] = needs(box);
     const i64 lanes = static_cast<i64>(lanes_);
-    pieces::Demand d{needs.memory, 0};
+    pieces::Demand d{memory + pooled_beside(memory), 0};
     i64 beside = 0;
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       const OpenInput& input = run_.inputs.inputs[i];
       if (input.number) continue;
-      const Region& read = needs.reads[i];
+      const Region& read = reads[i];
       const Parameter& p = run_.program.inputs()[i];
       const i64 n = points_of(read), raw = n * static_cast<i64>(input.array.format().size());
       const Format& stored = input.array.format();
@@ -247,8 +255,8 @@ class Work {
   }
 
   io::RegionWriteOptions write_options(std::size_t o) const {
-    io::RegionWriteOptions how{run_.destinations.written[o], {}, run_.settings.resume, run_.settings.output.levels};
-    if (!base::to_lower(run_.destinations.files[o]).ends_with(".ome.zarr")) how.levels = 1;
+    io::RegionWriteOptions how{run_.destinations.written[o], run_.settings.resume,
+                               levels_of(run_.destinations.files[o], run_.settings.output)};
     how.write.header = header_of(shape_of(whole_), run_.inputs.lanes, run_.destinations);
     return how;
   }
@@ -294,28 +302,27 @@ class Work {
   }
 
   Arrays read(const Region& box) {
-    const engine::RegionNeeds needs = engine::needs_of(run_.program, regions_of(box), shapes_, run_.options);
+    const std::vector<Region> parts = reads(box);
     Arrays raw;
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       const OpenInput& input = run_.inputs.inputs[i];
-      raw.push_back(input.number ? Array()
-                                 : read_part(input, needs.reads[i], [&](const Format& format, const Shape& shape) {
-                                     return buffers_.take(format, shape);
-                                   }));
+      raw.push_back(input.number ? Array() : read_part(input, parts[i], [&](const Format& format, const Shape& shape) {
+        return buffers_.take(format, shape);
+      }));
       if (!input.number && run_.settings.input.note_nodata && !noted_) noted_ = note_nodata(input, raw.back());
     }
     return raw;
   }
 
   Arrays compute(const Region& box, const Arrays& raw) {
-    const engine::RegionNeeds needs = engine::needs_of(run_.program, regions_of(box), shapes_, run_.options);
+    const std::vector<Region> parts = reads(box);
     std::vector<std::vector<InputWindow>> windows(lanes_);
     for (std::size_t i = 0; i < raw.size(); ++i) {
       const OpenInput& input = run_.inputs.inputs[i];
       const std::vector<Array> arrays = in_lanes(run_.program.inputs()[i], input, raw[i], lanes_, run_.settings.input);
       for (std::size_t c = 0; c < lanes_; ++c)
         windows[c].push_back(input.number ? InputWindow{arrays[c]}
-                                          : InputWindow{arrays[c], needs.reads[i].begin, shapes_[i]});
+                                          : InputWindow{arrays[c], parts[i].begin, shapes_[i]});
     }
     const Shape shape = shape_of(box);
     if (lanes_ == 1) {
@@ -365,12 +372,6 @@ class Work {
   bool noted_ = false;
 };
 
-i64 memory_for(const RunSettings& settings) {
-  if (settings.memory) return parse_bytes(*settings.memory, "--memory");
-  // As much is left to others and to the cache of files.
-  return base::available_memory() / 2;
-}
-
 }  // namespace
 
 bool wants_pieces(const PieceRun& run) {
@@ -380,7 +381,7 @@ bool wants_pieces(const PieceRun& run) {
     return false;
   }
   const Work work(run);
-  const i64 arrays = work.of_arrays(), most = memory_for(run.settings);
+  const i64 arrays = work.of_arrays(), most = base::memory_limit();
   constexpr i64 plenty = 16;  // times what inputs and outputs take: nobody has to look closer
   if (!run.settings.resume && arrays < most / plenty) return false;
   const std::string why = work.not_in_windows();
@@ -396,7 +397,7 @@ bool wants_pieces(const PieceRun& run) {
 
 void run_in_pieces(const PieceRun& run) {
   if (run.adjust.headers) run.adjust.headers(run.inputs.lanes);
-  Work(run).run(memory_for(run.settings));
+  Work(run).run(base::memory_limit());
 }
 
 }  // namespace tessera::cli

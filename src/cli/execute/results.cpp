@@ -121,9 +121,8 @@ std::vector<io::WriteOptions> written_as(const std::vector<std::string>& paths, 
   }
   if (options.quality && !jpeg)
     fail(fmt::format("--quality {} is of JPEG, but no file of it is written", *options.quality), "add -o FILE.jpg");
-  if (options.levels > 1 && std::none_of(paths.begin(), paths.end(), [](const std::string& path) {
-        return base::to_lower(path).ends_with(".ome.zarr");
-      }))
+  if (options.levels > 1 &&
+      std::none_of(paths.begin(), paths.end(), [&](const std::string& path) { return levels_of(path, options) > 1; }))
     fail(fmt::format("--levels {} is of OME-Zarr, but no file of it is written", options.levels),
          "add -o FILE.ome.zarr");
   if (!options.compression.empty() && !any)
@@ -194,6 +193,10 @@ std::string numbers_of(const Array& array, const std::string& name) {
 }
 
 }  // namespace
+
+int levels_of(const std::string& path, const OutputOptions& options) {
+  return base::to_lower(path).ends_with(".ome.zarr") ? options.levels : 1;
+}
 
 void OutputOptions::check() const {
   values.check();
@@ -366,8 +369,7 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
     io::WriteOptions how = destinations.written[i];
     how.header = headers[i];
     if (!io::is_writable_name(path)) {
-      folders.push_back(
-          in_folder(path, final[i], how, base::to_lower(path).ends_with(".ome.zarr") ? options.levels : 1));
+      folders.push_back(in_folder(path, final[i], how, levels_of(path, options)));
       reports.push_back(folders.back()->report());
       continue;
     }

@@ -26,6 +26,9 @@ struct OutputOptions {
   void check() const;
 };
 
+// Resolutions that a file of this name gets: 1 of all but OME-Zarr.
+int levels_of(const std::string& path, const OutputOptions&);
+
 // Where each output of the program goes; "" for one that is not kept.
 struct Destinations {
   std::vector<std::string> files;         // as they were given

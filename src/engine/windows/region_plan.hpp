@@ -42,9 +42,11 @@ struct RegionNeeds {
   std::vector<Region> reads;  // of every input, empty ones of scalars, as Program::reads
   i64 memory = 0;             // bytes on the host beside inputs and results; code is made to know them
 };
-// Throws as Program::reads does.
+// Throw as Program::reads does.
 RegionNeeds needs_of(const Program&, const std::vector<Region>& regions, const std::vector<Shape>& shapes,
                      const RunOptions&);
+std::vector<Region> reads_of(const Program&, const std::vector<Region>& regions, const std::vector<Shape>& shapes,
+                             const RunOptions&);
 
 bool is_wanted(const Region&);
 analyze::Box box_of(const Region&);

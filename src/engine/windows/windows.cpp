@@ -93,10 +93,6 @@ std::vector<Box> reads_of(const Program::Impl& impl, const RegionPlan& plan) {
   return boxes;
 }
 
-}  // namespace
-
-namespace {
-
 // Regions of outputs of whole inputs.
 struct AskedRegions {
   AskedRegions(const Program::Impl& of, const std::vector<Region>& regions, const std::vector<Shape>& shapes,
@@ -147,6 +143,11 @@ engine::RegionNeeds engine::needs_of(const Program& program, const std::vector<R
   RegionNeeds needs{asked.reads()};
   for (const RegionStep& step : asked.plan.steps) needs.memory += bytes_of_step(step, asked.whole, asked.options);
   return needs;
+}
+
+std::vector<Region> engine::reads_of(const Program& program, const std::vector<Region>& regions,
+                                     const std::vector<Shape>& shapes, const RunOptions& options) {
+  return AskedRegions(program.impl(), regions, shapes, options).reads();
 }
 
 std::vector<Region> Program::reads(std::size_t output, const Region& region, const std::vector<Shape>& shapes,

@@ -4,12 +4,15 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "data/regions.hpp"
 #include "io/axes.hpp"
 #include "io/regions/file.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
 namespace {
+
+using data::shape_of;
 
 bool is_channel(char letter) {
   return letter == 'c' || letter == 's';
@@ -37,12 +40,6 @@ Region in_file(const Region& region, const Shape& file, const std::string& lette
     all.end[places[d]] = region.end[d];
   }
   return all;
-}
-
-Shape shape_of(const Region& region) {
-  Shape shape;
-  for (std::size_t d = 0; d < region.begin.size(); ++d) shape.push_back(region.end[d] - region.begin[d]);
-  return shape;
 }
 
 i64 bytes_of(const Region& region, const Format& format) {
@@ -100,7 +97,6 @@ class ArrangedReader : public RegionReader {
     to.copy_from(arrange(held, letters_, {}).array);
   }
   std::string identity() const override { return file_->identity(); }
-  i64 held() const override { return file_->held(); }
   i64 beside(const Region& region) const override {
     const Region box = in_file(region, file_->layout().shape, letters_, layout_.header.axes);
     constexpr i64 copies = 2;  // as in the file, and arranged
@@ -113,30 +109,6 @@ class ArrangedReader : public RegionReader {
   RegionLayout layout_;
   std::string letters_;
   bool direct_ = true;  // the array's dimensions are those of the file
-};
-
-// A file without parts, in memory.
-class WholeReader : public RegionReader {
- public:
-  WholeReader(const std::string& path, const ReadOptions& options, std::string format_name, std::string identity)
-      : image_(read_image(path, options)), identity_(std::move(identity)) {
-    const Array& a = image_.array;
-    Shape chunk(a.shape().size(), 1);
-    if (!chunk.empty()) chunk.back() = std::max<i64>(a.shape().back(), 1);
-    layout_ = {std::move(format_name), a.format(), a.shape(), std::move(chunk), image_.header};
-  }
-  const RegionLayout& layout() const override { return layout_; }
-  void read(const Region& region, const Array& to) const override {
-    check_within(region, layout_.shape, to);
-    to.copy_from(image_.array.region(region.begin, region.end));
-  }
-  std::string identity() const override { return identity_; }
-  i64 held() const override { return image_.array.count() * static_cast<i64>(image_.array.format().size()); }
-
- private:
-  Image image_;
-  RegionLayout layout_;
-  std::string identity_;
 };
 
 class ArrangedWriter : public RegionWriter {
@@ -206,11 +178,6 @@ std::unique_ptr<RegionReader> arranged(std::unique_ptr<FileReader> file) {
 std::unique_ptr<RegionWriter> arranged(std::unique_ptr<FileWriter> file, const Format& element, const Shape& shape,
                                        ImageHeader header) {
   return std::make_unique<ArrangedWriter>(std::move(file), element, shape, std::move(header));
-}
-
-std::unique_ptr<RegionReader> whole(const std::string& path, const ReadOptions& options, std::string format_name,
-                                    std::string identity) {
-  return std::make_unique<WholeReader>(path, options, std::move(format_name), std::move(identity));
 }
 
 }  // namespace tessera::io

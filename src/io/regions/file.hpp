@@ -26,7 +26,6 @@ class FileReader {
   virtual const FileLayout& layout() const = 0;
   virtual void read(const Region&, const Array& to) const = 0;
   virtual std::string identity() const = 0;
-  virtual i64 held() const { return 0; }
   virtual i64 beside(const Region&) const { return 0; }
   virtual void keep_chunks(i64 /*bytes*/) {}
 };
@@ -46,10 +45,6 @@ class FileWriter {
 std::unique_ptr<RegionReader> arranged(std::unique_ptr<FileReader>);
 // Of a file whose elements are those of an array of this format and shape; the header has its axes.
 std::unique_ptr<RegionWriter> arranged(std::unique_ptr<FileWriter>, const Format&, const Shape&, ImageHeader);
-// A file that has no parts, read at once.
-std::unique_ptr<RegionReader> whole(const std::string& path, const ReadOptions&, std::string format_name,
-                                    std::string identity);
-
 // One row a format, in the order in which they are asked.
 struct RegionFormat {
   std::string_view name;
@@ -57,7 +52,7 @@ struct RegionFormat {
   std::unique_ptr<FileReader> (*open)(const std::string& path, const ReadOptions&);
   std::vector<std::string_view> suffixes;  // that are written, lower case, with the dot
   // Null: not written by regions. `layout`: elements, extents, letters, steps and header as the file is to have them;
-  // `chunk` empty or as wanted, in the file's order.
+  // `chunk` as wanted, or empty: the format's habit.
   std::unique_ptr<FileWriter> (*create)(const std::string& path, const FileLayout& layout, const RegionWriteOptions&);
   // The order in which such a file has its dimensions, with channels, for an array with these letters (header.axes) and
   // so many fields: "tczyx". Null: as arrays have them.

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
-#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "io/axes.hpp"
 #include "io/formats/volume.hpp"
 #include "io/regions/file.hpp"
-#include "io/regions/partial_file.hpp"
 #include "io/tiff/regions.hpp"
 #include "io/zarr/zarr.hpp"
 #include "tessera/error.hpp"
@@ -41,7 +39,6 @@ class RenamedReader : public FileReader {
   const FileLayout& layout() const override { return layout_; }
   void read(const Region& region, const Array& to) const override { file_->read(region, to); }
   std::string identity() const override { return file_->identity() + ", axes " + layout_.letters; }
-  i64 held() const override { return file_->held(); }
   i64 beside(const Region& region) const override { return file_->beside(region); }
   void keep_chunks(i64 bytes) override { file_->keep_chunks(bytes); }
 
@@ -73,19 +70,6 @@ FileLayout layout_for_file(const RegionFormat& format, const Format& element, co
     free[at] = ' ';
   }
   return layout;
-}
-
-// A chunk of the array, with all channels, in the dimensions of the file.
-Shape chunk_in_file(const Shape& chunk, const FileLayout& layout, const std::string& axes) {
-  if (layout.letters.empty()) return chunk;
-  Shape all = layout.shape;
-  std::string free = layout.letters;
-  for (std::size_t d = 0; d < chunk.size(); ++d) {
-    const std::size_t at = free.find(axes[d]);
-    all[at] = chunk[d];
-    free[at] = ' ';
-  }
-  return all;
 }
 
 }  // namespace
@@ -121,12 +105,6 @@ std::unique_ptr<RegionReader> open_parts(const std::string& path, const ReadOpti
   return nullptr;
 }
 
-std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOptions& options) {
-  if (std::unique_ptr<RegionReader> parts = open_parts(path, options)) return parts;
-  const bool regular = base::file_size(path).has_value();
-  return whole(path, options, "picture", regular ? file_identity(path) : std::string("a stream"));
-}
-
 std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Format& element, const Shape& shape,
                                              const RegionWriteOptions& options) {
   const RegionFormat* const format = format_for(path);
@@ -151,7 +129,6 @@ std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Form
       layout.element = *options.write.type;
     }
   }
-  if (!options.chunk.empty()) layout.chunk = chunk_in_file(options.chunk, layout, header.axes);
   return arranged(format->create(path, layout, options), element, shape, std::move(header));
 }
 

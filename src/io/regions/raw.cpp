@@ -204,7 +204,6 @@ class HeldReader : public FileReader {
   std::string identity() const override {
     return fmt::format("{}, {} of {}", file_identity(path_), to_string(layout_.shape), layout_.element.name());
   }
-  i64 held() const override { return array_.count() * static_cast<i64>(array_.format().size()); }
   void read(const Region& region, const Array& to) const override {
     check_region(layout_, path_, region, to);
     to.copy_from(array_.region(region.begin, region.end));

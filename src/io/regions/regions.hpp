@@ -1,6 +1,6 @@
 // Arrays in files, read and written by region: what need not lie in memory. See docs/design/beyond.md.
 //
-//   const auto scan = io::open_regions("scan.ome.zarr");
+//   const auto scan = io::open_parts("scan.ome.zarr");
 //   Array part(scan->layout().element, {1, 512, 512});
 //   scan->read({{7, 0, 0}, {8, 512, 512}}, part);
 //
@@ -35,8 +35,6 @@ class RegionReader {
   virtual void read(const Region&, const Array& to) const = 0;
   // Another one where the file has become another one: extents, bytes, times of change.
   virtual std::string identity() const = 0;
-  // Bytes that it holds while it lives: all elements of a file that has no parts.
-  virtual i64 held() const { return 0; }
   // Bytes that one call of read() takes beside `to`, at most.
   virtual i64 beside(const Region&) const { return 0; }
   // Chunks that it may keep decompressed, in bytes.
@@ -65,15 +63,12 @@ class RegionWriter {
   virtual void discard() = 0;
 };
 
-// Zarr folders, TIFF, NPY, raw NIfTI, NRRD and MetaImage by region; other formats are read whole. Options as of
-// read_image().
-std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOptions& = {});
-// The same; null where the file is of a format without parts, and nothing was read of it but its beginning.
+// Of Zarr folders, TIFF, .npy, NRRD and MetaImage; null where the file is of a format without parts, and no more of it
+// was read than its beginning. Options as of read_image().
 std::unique_ptr<RegionReader> open_parts(const std::string& path, const ReadOptions& = {});
 
 struct RegionWriteOptions {
   WriteOptions write;   // packing, type of the samples, header
-  Shape chunk = {};     // that is wanted, where the format can have it; empty: the format's habit
   bool resume = false;  // go on with what stands under the partial name; begin where nothing does
   // Resolutions that the file has, the full one counted: 1 is no pyramid. Each has half the points of the one before
   // in y and x, and in z where slices are about as far apart as rows: means, rounded half to even, made by commit().

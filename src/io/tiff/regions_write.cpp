@@ -368,7 +368,7 @@ std::unique_ptr<FileWriter> create_tiff(const std::string& path, const FileLayou
   d.samples = samples_of(path, layout, samples_last);
   d.metadata = fit_metadata(layout.header, "TIFF", d.samples).kept;
   d.packing = tiff_packing(options.write, d.metadata, d.samples.channels * static_cast<i64>(size_of(d.samples.type)));
-  const Shape& chunk = layout.chunk.empty() ? options.chunk : layout.chunk;
+  const Shape& chunk = layout.chunk;
   choose_blocks(path, d.samples, of_page(chunk, layout.shape.size(), samples_last), d.packing);
   return std::make_unique<TiffRegionWriter>(layout, std::move(d), samples_last, options.resume);
 }
