@@ -99,6 +99,12 @@ std::string letters_of(const FileAxes& axes) {
   return letters;
 }
 
+std::string usual_letters(std::size_t rank) {
+  constexpr std::string_view all = "tzyx";
+  if (rank <= all.size()) return std::string(all.substr(all.size() - rank));
+  return std::string(rank - all.size(), 'q') + std::string(all);
+}
+
 i64 product_of(const FileAxes& axes) {
   constexpr i64 most = i64{1} << 62;  // of what a file declares
   i64 product = 1;

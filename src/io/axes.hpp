@@ -23,6 +23,8 @@ namespace tessera::io {
 // "tzyxc", "z4c2yx": letters, each with its extent or without. Throws Error(argument).
 FileAxes parse_axes(std::string_view text);
 std::string letters_of(const FileAxes&);
+// Of an array whose dimensions nobody named: "zyx" of three; q before time.
+std::string usual_letters(std::size_t rank);
 i64 product_of(const FileAxes&);  // at most 2^62
 
 // `array` as the file has it, with a letter for each dimension in `letters`; the elements may be structs, whose fields

@@ -176,6 +176,13 @@ Array to_grey(const Array& array) {
   return out;
 }
 
+Format retyped(const Format& format, ElementType type) {
+  if (!format.is_struct()) return type;
+  std::vector<std::pair<std::string, ElementType>> fields;
+  for (const Format::Field& f : format.fields) fields.emplace_back(f.name, type);
+  return Format::record(format.struct_name, std::move(fields));
+}
+
 Array relabel(const Array& array, const Format& to) {
   const auto types_of = [](const Format& f) {
     std::vector<ElementType> types;

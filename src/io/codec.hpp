@@ -109,6 +109,9 @@ bool packs_tiff(Packing);  // whether the library was built with it
 // In the order in which they are asked: formats with a clear signature first.
 const std::vector<Codec>& codecs();
 
+// What the header says of the places of points, and such a file does not.
+void lose_places(const ImageHeader&, std::string_view format, const Shape&, std::vector<std::string>& lost);
+
 // One file per format (family).
 Array decode_png(const Source&);
 void encode_png(base::AtomicFile&, const Samples&, const WriteOptions&);
@@ -125,6 +128,7 @@ void encode_pnm(base::AtomicFile&, const Samples&, const WriteOptions&);
 void encode_pbm(base::AtomicFile&, const Samples&, const WriteOptions&);
 Array decode_pfm(const Source&);
 void encode_pfm(base::AtomicFile&, const Samples&, const WriteOptions&);
+bool matches_npy(const Source&);
 Array decode_npy(const Source&);
 WriteReport write_npy(base::AtomicFile&, const Array&, const WriteOptions&);
 bool matches_nifti(const Source&);

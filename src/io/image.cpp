@@ -26,9 +26,6 @@ bool matches_jpeg(const Source& s) {
 bool matches_png(const Source& s) {
   return s.starts_with("\x89PNG\r\n\x1a\n");
 }
-bool matches_npy(const Source& s) {
-  return s.starts_with("\x93NUMPY");
-}
 bool matches_bmp(const Source& s) {
   return s.starts_with("BM");
 }
@@ -217,13 +214,14 @@ void check_packing(const Codec& codec, const std::string& path, const WriteOptio
                                       : "write .tif or .png");
 }
 
-// What the header says of the places of points, where the file does not.
+}  // namespace
+
 void lose_places(const ImageHeader& header, std::string_view format, const Shape& shape,
                  std::vector<std::string>& lost) {
   if (header.steps.empty() && !header.volume) return;
   const bool fits = header_for(header, shape).has_value();
   const bool is_volume = format == "NRRD" || format == "MetaImage";
-  if (format != "NIfTI" && format != "TIFF" && !is_volume) {
+  if (format != "NIfTI" && format != "TIFF" && format != "OME-Zarr" && !is_volume) {
     lost.emplace_back(header.nifti ? "the NIfTI header" : "the distances between points");
   } else if (!fits) {
     lost.emplace_back("the distances between points and their place in space (its extents are others)");
@@ -233,8 +231,6 @@ void lose_places(const ImageHeader& header, std::string_view format, const Shape
     lost.emplace_back("the NIfTI header but for the distances between points");
   }
 }
-
-}  // namespace
 
 namespace {
 

@@ -120,6 +120,8 @@ Array from_channels(const Array&);
 // ignored); the first field where there are 2; a scalar array is returned as it is. Same element type, owned; integers
 // are rounded half to even.
 Array to_grey(const Array&);
+// The format with all of its numbers in this type.
+Format retyped(const Format&, ElementType);
 // The same memory seen as another format with the same field types in the same order (a struct of one field and a
 // scalar count as the same). Throws Error(argument) when the channel count or a type differs.
 Array relabel(const Array&, const Format&);

@@ -76,7 +76,7 @@ TEST_F(VolumeFormats, hold_every_type_and_rank) {
                                    Format(E::f32), Format(E::f64), pixel_format(E::u8, 3), pixel_format(E::u8, 4),
                                    named_pixels(E::f32, {"c0", "c1", "c2"}), named_pixels(E::u16, {"c0", "c1"})}) {
         for (const Shape& shape : {Shape{7}, Shape{3, 4, 5}, Shape{1, 2, 2, 3, 4}}) {
-          for (const int compression : {-1, 6}) {
+          for (const int compression : {6, -1}) {
             const Array image = random_array(format, shape);
             const WriteReport report = write_array(path("x" + suffix), image, {.compression = compression});
             EXPECT_EQ(report.values, image.count() * channels_of(image));
@@ -167,9 +167,8 @@ TEST_F(VolumeFormats, go_by_region_both_ways) {
     const auto refused = [&](const std::string& suffix, const RegionWriteOptions& options) {
       return message_of([&] { kind.create(path("x" + suffix), layout, options); }, ErrorClass::argument);
     };
-    EXPECT_THAT(refused(kind.suffix, {}), HasSubstr("has no numbers of type bool"));
+    EXPECT_THAT(refused(kind.suffix, {}), HasSubstr("float or double, not bool"));
     layout.element = E::u8;
-    EXPECT_THAT(refused(kind.detached, {}), HasSubstr("are not written by regions"));
     RegionWriteOptions packed;
     packed.write.packing = Packing::deflate;
     EXPECT_THAT(refused(kind.suffix, packed), HasSubstr("without packing alone"));

@@ -331,6 +331,17 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return whole(a) == whole(b);
 }
 
+void take_owner_and_mode(int fd, const struct stat& old) {
+  // Not everybody may give a file away, and some file systems have no modes. A mode that was meant
+  // for another owner or group opens nothing to this one beyond it; set-id bits would be of another program.
+  struct stat own{};
+  bool same_group = ::fstat(fd, &own) == 0 && own.st_gid == old.st_gid;
+  if (own.st_uid != old.st_uid || !same_group)
+    same_group = ::fchown(fd, old.st_uid, old.st_gid) == 0 || ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) == 0;
+  const mode_t kept = old.st_mode & (same_group ? 0777 : 0707);
+  if (::fchmod(fd, kept) != 0) return;
+}
+
 AtomicFile::AtomicFile(std::string path, std::string shown)
     : path_(shown.empty() ? path : std::move(shown)), named_(path), target_(std::move(path)) {
   if (target_.empty()) throw Error(ErrorClass::io, "cannot write a file without a name");
@@ -360,15 +371,7 @@ AtomicFile::AtomicFile(std::string path, std::string shown)
   if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
   begin(folder_of(target_));
   if (!exists) return;
-  // Both are courtesies: not everybody may give a file away, and some file systems have no modes. A mode that was meant
-  // for another owner or group opens nothing to this one beyond it; set-id bits would be of another program.
-  struct stat own{};
-  bool same_group = ::fstat(fd_, &own) == 0 && own.st_gid == info.st_gid;
-  if (own.st_uid != info.st_uid || !same_group)
-    same_group =
-        ::fchown(fd_, info.st_uid, info.st_gid) == 0 || ::fchown(fd_, static_cast<uid_t>(-1), info.st_gid) == 0;
-  const mode_t kept = info.st_mode & (same_group ? 0777 : 0707);
-  if (::fchmod(fd_, kept) != 0) return;
+  take_owner_and_mode(fd_, info);
 }
 
 // `descriptor`: below 0 where it could not be opened, for the reason in errno.

@@ -12,6 +12,8 @@
 // the reason.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -71,6 +73,9 @@ void check_stream(const std::string& path);
 bool is_same_file(const std::string& a, const std::string& b);
 // $TMPDIR, else /tmp.
 std::string temporary_folder();
+
+// An open file gets the owner and the mode of one that it replaces, as far as this user may: both are courtesies.
+void take_owner_and_mode(int fd, const struct stat& old);
 
 // What an errno means, as the tail of a sentence: "permission denied".
 std::string reason_of(int error_number);

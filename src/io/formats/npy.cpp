@@ -102,6 +102,10 @@ void read_fortran(Elements& elements, const Array& image) {
 
 }  // namespace
 
+bool matches_npy(const Source& source) {
+  return source.starts_with("\x93NUMPY");
+}
+
 Array decode_npy(const Source& source) {
   InOrder in(source);
   const NpyHeader header = read_npy_header(source, in);
@@ -133,9 +137,7 @@ WriteReport write_npy(base::AtomicFile& file, const Array& given, const WriteOpt
   Array data = array;
   if (options.type) {
     data = converted(array, *options.type, report.saturated);
-    std::vector<std::pair<std::string, ElementType>> fields;
-    for (const Format::Field& f : format.fields) fields.emplace_back(f.name, *options.type);
-    format = format.is_struct() ? Format::record(format.struct_name, std::move(fields)) : Format(*options.type);
+    format = retyped(format, *options.type);
   } else if (!array.contiguous()) {
     data = array.clone();
   }

@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "io/axes.hpp"
 #include "io/gzip.hpp"
+#include "io/regions/open_file.hpp"
 #include "io/regions/raw.hpp"
 #include "tessera/error.hpp"
 
@@ -150,14 +151,9 @@ void read_numbers(const Source& source, InOrder& in, const VolumeFile& file, std
 }
 
 void check_header(const Source& source, const VolumeFile& file) {
-  double elements = 1;
-  for (const i64 extent : file.layout.shape) {
+  for (const i64 extent : file.layout.shape)
     if (extent < 1) source.fail(file.layout.format_name, fmt::format("it has an extent of {}", extent));
-    elements *= static_cast<double>(extent);
-  }
-  if (elements * static_cast<double>(file.layout.element.size()) > 0x1p62)
-    source.fail(file.layout.format_name,
-                fmt::format("it declares {} elements: the file is damaged", to_string(file.layout.shape)));
+  check_extents(source, file.layout, samples_of(file.layout.element) * static_cast<i64>(file.number.size));
 }
 
 // All elements in the order of the file, behind the header that was read from `in`.
@@ -199,24 +195,6 @@ Array read_elements(const Source& source, InOrder& in, const VolumeFile& file) {
                  each);
   }
   return array;
-}
-
-// What --axes names, where somebody does.
-void rename_letters(FileLayout& layout, const ReadOptions& options, const std::string& name) {
-  if (options.axes.empty()) return;
-  const FileAxes axes = parse_axes(options.axes);
-  const bool of_struct = layout.element.is_struct();
-  const std::size_t rank = layout.shape.size();
-  bool good = axes.size() == rank || (of_struct && axes.size() == rank + 1 && is_channel(axes.back().letter));
-  for (std::size_t d = 0; good && d < rank; ++d) good = axes[d].extent == 0 || axes[d].extent == layout.shape[d];
-  if (!good)
-    throw Error(ErrorClass::argument, fmt::format("--axes {} does not fit the {} of {}", base::quoted(options.axes),
-                                                  to_string(layout.shape), base::quoted(name, 1024)));
-  layout.letters = letters_of(axes);
-  for (std::size_t d = 0; d < layout.steps.size(); ++d) {
-    const auto foreign = layout.letters[d] == 't' ? Step::Unit::millimetre : Step::Unit::second;
-    if (layout.steps[d].unit == foreign) layout.steps[d] = {};
-  }
 }
 
 }  // namespace
@@ -324,29 +302,20 @@ std::unique_ptr<FileReader> open_volume(const std::string& path, const ReadOptio
                                         bool (*matches)(const Source&)) {
   std::error_code ec;
   if (path == "-" || !std::filesystem::is_regular_file(path, ec)) return nullptr;
-  const base::Reading reading(path);
-  std::vector<std::byte> start(first_bytes);
-  start.resize(reading.read(start));
-  Source source{start, path, options, path};
-  source.rest = &reading;
-  source.length = base::file_size(path);
-  source.most = options.most_bytes();
+  const OpenFile opened(path, options, first_bytes);
+  const Source& source = opened.source;
   if (!matches(source)) return nullptr;
   InOrder in(source);
   VolumeFile file = format.parse(source, in);
   check_header(source, file);
-  if (file.packed || file.skip_lines > 0) {
-    const Array elements = read_elements(source, in, file);
-    rename_letters(file.layout, options, path);
-    return hold(path, std::move(file.layout), elements);
-  }
+  if (file.packed || file.skip_lines > 0) return nullptr;  // numbers whose places are not known
   std::vector<RawPart> parts;
   for (const std::string& name : paths_of(source, file)) parts.push_back({name, file.skip_bytes});
   if (parts.empty()) parts.push_back({path, static_cast<i64>(file.header_end) + file.skip_bytes});
   for (RawPart& part : parts)
     if (file.at_end) part.offset = std::max<i64>(base::file_size(part.path).value_or(0) - bytes_of_file(file), 0);
-  rename_letters(file.layout, options, path);
-  return open_raw(path, std::move(file.layout), file.number, std::move(parts));
+  RawElements elements = raw_elements(path, file.layout, file.number);
+  return open_raw(path, std::move(file.layout), std::move(elements), std::move(parts));
 }
 
 }  // namespace tessera::io

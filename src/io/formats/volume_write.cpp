@@ -40,13 +40,6 @@ ElementType stored_as(const std::string& path, std::string_view format, const Fo
   return wanted.value_or(number_for(own).type());
 }
 
-Format retyped(const Format& format, ElementType type) {
-  if (!format.is_struct()) return type;
-  std::vector<std::pair<std::string, ElementType>> fields;
-  for (const Format::Field& f : format.fields) fields.emplace_back(f.name, type);
-  return Format::record(format.struct_name, std::move(fields));
-}
-
 bool has_suffix(const std::string& path, std::string_view suffix) {
   return base::to_lower(path).ends_with(suffix);
 }
@@ -152,21 +145,13 @@ WriteReport write_volume(base::AtomicFile& file, const Array& array, const Write
 
 std::unique_ptr<FileWriter> create_volume(const std::string& path, const FileLayout& given,
                                           const RegionWriteOptions& options, const VolumeFormat& format) {
-  check_write_options(path, options.write);
   FileLayout layout = given;
-  if (layout.header.empty()) layout.header = options.write.header;
-  if (has_suffix(path, format.detached_suffix))
-    cannot_write(path, fmt::format("a header and a file of numbers are not written by regions"),
-                 fmt::format("write one file, without the suffix {}", format.detached_suffix));
   if (options.write.packing.value_or(Packing::none) != Packing::none || options.write.compression > 0)
     cannot_write(path, fmt::format("{} is written by regions without packing alone", format.name),
                  "--compression none, or write .tif or a folder .zarr");
   check_extents(path, format.name, layout.shape);
   const Format& e = layout.element;
-  const ElementType own = e.is_struct() ? e.fields[0].type : e.scalar;
-  if (stored_as(path, format.name, e, {}) != own)
-    cannot_write(path, fmt::format("{} has no numbers of type {}", format.name, name_of(own)),
-                 "choose uint8 or float as the type of the samples");
+  stored_as(path, format.name, e, e.is_struct() ? e.fields[0].type : e.scalar);
   if (layout.letters.empty()) layout.letters = format.letters({}, e, static_cast<int>(layout.shape.size()));
   fit_header(layout);
   layout.format_name = format.name;

@@ -7,6 +7,7 @@
 #include "data/regions.hpp"
 #include "io/axes.hpp"
 #include "io/regions/file.hpp"
+#include "io/regions/raw.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -46,16 +47,8 @@ i64 bytes_of(const Region& region, const Format& format) {
   return element_count(shape_of(region)) * static_cast<i64>(format.size());
 }
 
-void check_within(const Region& region, const Shape& shape, const Array& array) {
-  bool fits =
-      region.begin.size() == shape.size() && region.end.size() == shape.size() && array.shape() == shape_of(region);
-  for (std::size_t d = 0; fits && d < shape.size(); ++d)
-    fits = region.begin[d] >= 0 && region.begin[d] <= region.end[d] && region.end[d] <= shape[d];
-  if (!fits)
-    throw Error(
-        ErrorClass::argument,
-        fmt::format("a region from {} to {} is not within an array of {}, or not of the shape {}",
-                    to_string(region.begin), to_string(region.end), to_string(shape), to_string(array.shape())));
+FileLayout in_array(const RegionLayout& layout) {
+  return {.format_name = layout.format_name, .element = layout.element, .shape = layout.shape};
 }
 
 class ArrangedReader : public RegionReader {
@@ -89,7 +82,8 @@ class ArrangedReader : public RegionReader {
 
   const RegionLayout& layout() const override { return layout_; }
   void read(const Region& region, const Array& to) const override {
-    check_within(region, layout_.shape, to);
+    check_region(in_array(layout_), layout_.format_name, region, to);
+    if (to.count() == 0) return;
     const Region box = in_file(region, file_->layout().shape, letters_, layout_.header.axes);
     if (direct_) return file_->read(box, to);
     const Array held(file_->layout().element, shape_of(box));
@@ -113,8 +107,9 @@ class ArrangedReader : public RegionReader {
 
 class ArrangedWriter : public RegionWriter {
  public:
-  ArrangedWriter(std::unique_ptr<FileWriter> file, const Format& element, const Shape& shape, ImageHeader header)
-      : file_(std::move(file)), header_(std::move(header)) {
+  ArrangedWriter(std::unique_ptr<FileWriter> file, const Format& element, const Shape& shape, ImageHeader header,
+                 bool ones, std::vector<std::string> lost)
+      : file_(std::move(file)), header_(std::move(header)), ones_(ones), lost_(std::move(lost)) {
     const FileLayout& f = file_->layout();
     letters_ = f.letters;
     layout_ = {f.format_name, element, shape, f.chunk, header_};
@@ -128,10 +123,13 @@ class ArrangedWriter : public RegionWriter {
   const RegionLayout& layout() const override { return layout_; }
   bool resumed() const override { return file_->resumed(); }
   void write(const Region& region, const Array& from) override {
-    check_within(region, layout_.shape, from);
+    check_region(in_array(layout_), layout_.format_name, region, from);
+    if (from.count() == 0) return;
     const FileLayout& f = file_->layout();
     Array array = from;
     if (!letters_.empty()) array = in_layout({array, header_}, letters_, header_.samples);
+    if (converts_ && ones_ && array.format() == Format(ElementType::boolean))
+      array = Array::share(array.owner(), array.data(), ElementType::u8, array.shape(), array.strides());
     if (converts_) {
       i64 saturated = 0;
       array = converted(array, type_, saturated);
@@ -153,6 +151,7 @@ class ArrangedWriter : public RegionWriter {
     report.values =
         element_count(layout_.shape) * static_cast<i64>(std::max<std::size_t>(layout_.element.fields.size(), 1));
     report.saturated = saturated_;
+    report.lost = lost_;
     return report;
   }
   void sync() override { file_->sync(); }
@@ -165,7 +164,8 @@ class ArrangedWriter : public RegionWriter {
   RegionLayout layout_;
   std::string letters_;
   ElementType type_ = ElementType::u8;
-  bool converts_ = false;
+  bool converts_ = false, ones_ = false;
+  std::vector<std::string> lost_;
   std::atomic<i64> saturated_ = 0;
 };
 
@@ -176,8 +176,8 @@ std::unique_ptr<RegionReader> arranged(std::unique_ptr<FileReader> file) {
 }
 
 std::unique_ptr<RegionWriter> arranged(std::unique_ptr<FileWriter> file, const Format& element, const Shape& shape,
-                                       ImageHeader header) {
-  return std::make_unique<ArrangedWriter>(std::move(file), element, shape, std::move(header));
+                                       ImageHeader header, bool ones, std::vector<std::string> lost) {
+  return std::make_unique<ArrangedWriter>(std::move(file), element, shape, std::move(header), ones, std::move(lost));
 }
 
 }  // namespace tessera::io

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,11 @@ namespace tessera::io {
 
 struct FileLayout {
   std::string format_name;
-  Format element;           // scalars, or a struct where samples of a point stand together
-  Shape shape, chunk;       // in the file's order, slowest first
-  std::string letters;      // a letter for each dimension (io/axes.hpp); empty: they are those of an array
-  std::vector<Step> steps;  // for each dimension; empty: not said
-  ImageHeader header;       // metadata alone; axes, steps and extents are filled in
+  Format element;                // scalars, or a struct where samples of a point stand together
+  Shape shape, chunk = {};       // in the file's order, slowest first
+  std::string letters = {};      // a letter for each dimension (io/axes.hpp); empty: they are those of an array
+  std::vector<Step> steps = {};  // for each dimension; empty: not said
+  ImageHeader header = {};       // metadata alone; axes, steps and extents are filled in
 };
 
 // As RegionReader and RegionWriter.
@@ -40,11 +41,15 @@ class FileWriter {
   virtual void sync() = 0;
   virtual void commit() = 0;
   virtual void discard() = 0;
+  // What the header says of the picture and the file does not; nothing of formats that keep none of it.
+  virtual std::optional<std::vector<std::string>> lost_metadata() const { return {}; }
 };
 
 std::unique_ptr<RegionReader> arranged(std::unique_ptr<FileReader>);
 // Of a file whose elements are those of an array of this format and shape; the header has its axes.
-std::unique_ptr<RegionWriter> arranged(std::unique_ptr<FileWriter>, const Format&, const Shape&, ImageHeader);
+// `ones`: true is 1 where the file has integers, not the largest value. `lost`: for the report.
+std::unique_ptr<RegionWriter> arranged(std::unique_ptr<FileWriter>, const Format&, const Shape&, ImageHeader, bool ones,
+                                       std::vector<std::string> lost);
 // One row a format, in the order in which they are asked.
 struct RegionFormat {
   std::string_view name;
@@ -58,6 +63,9 @@ struct RegionFormat {
   // so many fields: "tczyx". Null: as arrays have them.
   std::string (*letters)(const ImageHeader&, const Format&, int rank) = nullptr;
   bool reads_axes = false;  // `open` looks at ReadOptions::axes itself
+  bool pages = false;       // and at the pages and the level
+  bool widens = false;      // bool is stored as uint8, 0 and 1, half as float
+  bool levels = false;      // `create` looks at RegionWriteOptions::levels
 };
 const std::vector<RegionFormat>& region_formats();
 

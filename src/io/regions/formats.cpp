@@ -5,7 +5,10 @@
 
 #include "base/text.hpp"
 #include "io/axes.hpp"
+#include "io/codec.hpp"
+#include "io/formats/numbers.hpp"
 #include "io/formats/volume.hpp"
+#include "io/metadata.hpp"
 #include "io/regions/file.hpp"
 #include "io/tiff/regions.hpp"
 #include "io/zarr/zarr.hpp"
@@ -18,8 +21,7 @@ const RegionFormat* format_for(const std::string& path) {
   std::string name = base::to_lower(path);
   while (name.size() > 1 && name.back() == '/') name.pop_back();
   for (const RegionFormat& format : region_formats())
-    if (format.create != nullptr && std::ranges::any_of(format.suffixes, [&](auto s) { return name.ends_with(s); }))
-      return &format;
+    if (std::ranges::any_of(format.suffixes, [&](auto s) { return name.ends_with(s); })) return &format;
   return nullptr;
 }
 
@@ -27,6 +29,11 @@ const RegionFormat* format_for(const std::string& path) {
 FileLayout renamed(FileLayout layout, const std::string& option, const std::string& name) {
   const FileAxes axes = axes_of_option(option, name, layout.element, layout.shape);
   layout.letters = letters_of(axes);
+  // A distance in time is none in space, and the other way round.
+  for (std::size_t d = 0; d < layout.steps.size(); ++d) {
+    const Step::Unit foreign = layout.letters[d] == 't' ? Step::Unit::millimetre : Step::Unit::second;
+    if (layout.steps[d].unit == foreign) layout.steps[d] = {};
+  }
   layout.header.numpy = layout.format_name == "NumPy";
   return layout;
 }
@@ -51,10 +58,9 @@ class RenamedReader : public FileReader {
 FileLayout layout_for_file(const RegionFormat& format, const Format& element, const Shape& shape, ImageHeader& header) {
   FileLayout layout{std::string(format.name), element, shape, {}, "", header.steps, header};
   const int rank = static_cast<int>(shape.size());
-  const std::string letters = format.letters == nullptr ? "" : format.letters(header, element, rank);
+  const std::string letters = format.letters(header, element, rank);
   if (letters.empty()) return layout;
-  if (header.axes.size() != shape.size())
-    header.axes = std::string("tzyx").substr(4 - std::min<std::size_t>(shape.size(), 4));
+  if (header.axes.size() != shape.size()) header.axes = usual_letters(shape.size());
   // One point says what all of them become.
   const Image point{Array(element, Shape(shape.size(), 1)), header};
   const Array in_file = in_layout(point, letters, header.samples);
@@ -76,19 +82,31 @@ FileLayout layout_for_file(const RegionFormat& format, const Format& element, co
 
 const std::vector<RegionFormat>& region_formats() {
   static const std::vector<RegionFormat> formats = {
-      {.name = "Zarr", .open = open_zarr, .suffixes = {".zarr"}, .create = create_zarr, .letters = zarr_letters},
+      {.name = "Zarr",
+       .open = open_zarr,
+       .suffixes = {".zarr"},
+       .create = create_zarr,
+       .letters = zarr_letters,
+       .levels = true},
       {.name = "TIFF",
        .open = open_tiff,
        .suffixes = {".tif", ".tiff"},
        .create = create_tiff,
        .letters = tiff_letters,
-       .reads_axes = true},
-      {.name = "NRRD", .open = open_nrrd, .suffixes = {".nrrd"}, .create = create_nrrd, .letters = nrrd_letters},
+       .reads_axes = true,
+       .pages = true},
+      {.name = "NRRD",
+       .open = open_nrrd,
+       .suffixes = {".nrrd"},
+       .create = create_nrrd,
+       .letters = nrrd_letters,
+       .widens = true},
       {.name = "MetaImage",
        .open = open_metaimage,
        .suffixes = {".mha"},
        .create = create_metaimage,
-       .letters = metaimage_letters},
+       .letters = metaimage_letters,
+       .widens = true},
       {.name = "NumPy", .open = open_npy, .suffixes = {".npy"}, .create = create_npy, .letters = npy_letters},
   };
   return formats;
@@ -98,6 +116,11 @@ std::unique_ptr<RegionReader> open_parts(const std::string& path, const ReadOpti
   for (const RegionFormat& format : region_formats()) {
     std::unique_ptr<FileReader> file = format.open(path, options);
     if (file == nullptr) continue;
+    const Source source{{}, path, options};
+    if (options.page >= 0 && !format.pages)
+      source.fail(format.name, "it has no pages, but --page is given", "pages are of TIFF files");
+    if (options.level > 0 && !format.pages)
+      source.fail(format.name, fmt::format("it has no levels, but level {} is asked for", options.level));
     if (options.axes.empty() || format.reads_axes) return arranged(std::move(file));
     FileLayout layout = renamed(file->layout(), options.axes, path);
     return arranged(std::make_unique<RenamedReader>(std::move(file), std::move(layout)));
@@ -111,25 +134,30 @@ std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Form
   if (format == nullptr) {
     std::vector<std::string> suffixes;
     for (const RegionFormat& f : region_formats())
-      if (f.create != nullptr) suffixes.insert(suffixes.end(), f.suffixes.begin(), f.suffixes.end());
+      suffixes.insert(suffixes.end(), f.suffixes.begin(), f.suffixes.end());
     throw Error(ErrorClass::argument,
                 fmt::format("{} cannot be written by regions: its format has no parts", base::quoted(path, 1024)), {},
                 "write " + base::list_of(suffixes));
   }
+  if (is_writable_name(path)) check_write_options(path, options.write);
+  if (options.levels > 1 && !format->levels)
+    throw Error(ErrorClass::argument, fmt::format("cannot write {}: {} levels were asked for, but {} has one",
+                                                  base::quoted(path, 1024), options.levels, format->name));
   ImageHeader header = header_or_axes(options.write.header, shape);
   const ImageHeader written = header;
   FileLayout layout = layout_for_file(*format, element, shape, header);
   layout.header = written;
-  if (options.write.type) {
-    if (layout.element.is_struct()) {
-      std::vector<std::pair<std::string, ElementType>> fields;
-      for (const Format::Field& f : layout.element.fields) fields.emplace_back(f.name, *options.write.type);
-      layout.element = Format::record(layout.element.struct_name, std::move(fields));
-    } else {
-      layout.element = *options.write.type;
-    }
-  }
-  return arranged(format->create(path, layout, options), element, shape, std::move(header));
+  const ElementType own = element.is_struct() ? element.fields[0].type : element.scalar;
+  const ElementType stored = options.write.type ? *options.write.type
+                             : format->widens   ? number_for(own).type()
+                                                : stored_type(path, element);
+  if (stored != own) layout.element = retyped(layout.element, stored);
+  std::unique_ptr<FileWriter> file = format->create(path, layout, options);
+  const std::string& name = file->layout().format_name;
+  std::optional<std::vector<std::string>> lost = file->lost_metadata();
+  if (!lost) lost = lost_in_array(options.write.header, name, shape);
+  lose_places(options.write.header, name, shape, *lost);
+  return arranged(std::move(file), element, shape, std::move(header), format->widens, std::move(*lost));
 }
 
 bool is_written_by_regions(const std::string& path) {

@@ -1,4 +1,5 @@
-// A regular file that stays open: its first bytes, and the others by places, from any thread.
+// A regular file that stays open: its first bytes, what follows them in order, and all of it by places, from any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@ namespace tessera::io {
 struct OpenFile {
   OpenFile(const std::string& path, const ReadOptions& options, std::size_t first_bytes)
       : reading(path), start(first_bytes) {
-    start.resize(reading.read_at(0, start));
+    start.resize(reading.read(start));
     source.bytes = start;
     source.name = source.path = path;
     source.options = options;

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "base/files/descriptor.hpp"
 #include "base/files/files.hpp"
@@ -24,15 +25,14 @@ namespace {
 constexpr std::size_t largest_call = std::size_t{1} << 30;  // the system moves no more than 2 GiB at once
 constexpr mode_t usual_mode = 0666;                         // less what the umask takes
 
-// Where a symbolic link leads: it stays one.
+}  // namespace
+
 std::string followed(const std::string& path) {
   std::error_code ec;
   if (!std::filesystem::is_symlink(path, ec)) return path;
   const std::filesystem::path real = std::filesystem::weakly_canonical(path, ec);
   return ec ? path : real.string();
 }
-
-}  // namespace
 
 std::string partial_name(const std::string& path) {
   std::string name = path;
@@ -42,7 +42,10 @@ std::string partial_name(const std::string& path) {
 
 PartialFile::PartialFile(const std::string& path, bool resume) : path_(followed(path)), partial_(partial_name(path_)) {
   struct stat info{};
-  if (::stat(path_.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) fail(EISDIR);
+  const bool exists = ::stat(path_.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) fail(EISDIR);
+  // As AtomicFile: a file that its owner has made read-only is not replaced.
+  if (exists && ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
   resumed_ = resume && ::lstat(partial_.c_str(), &info) == 0 && info.st_size > 0;
   fd_ = ::open(partial_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (resume ? 0 : O_TRUNC), usual_mode);
   if (fd_ < 0) fail(errno);
@@ -55,6 +58,17 @@ PartialFile::~PartialFile() {
 void PartialFile::fail(int error_number) const {
   throw Error(ErrorClass::io,
               fmt::format("cannot write {}: {}", base::quoted(path_, 1024), base::reason_of(error_number)));
+}
+
+void PartialFile::begin_with(i64 offset, std::span<const std::byte> bytes) const {
+  std::vector<std::byte> there(resumed_ ? bytes.size() : 0);
+  there.resize(read_at(offset, there));
+  if (!std::equal(there.begin(), there.end(), bytes.begin()))
+    throw Error(ErrorClass::argument,
+                fmt::format("cannot write {}: what stands there is not the beginning of this file",
+                            base::quoted(partial_, 1024)),
+                {}, "begin anew, without resuming");
+  if (there.size() < bytes.size()) write_at(offset, bytes);
 }
 
 i64 PartialFile::size() const {
@@ -102,9 +116,8 @@ void PartialFile::close() {
 
 void PartialFile::commit() {
   sync();
-  constexpr mode_t permissions = 0777;
   struct stat old{};
-  if (::stat(path_.c_str(), &old) == 0 && ::fchmod(fd_, old.st_mode & permissions) != 0) fail(errno);
+  if (::stat(path_.c_str(), &old) == 0) base::take_owner_and_mode(fd_, old);
   close();
   if (std::rename(partial_.c_str(), path_.c_str()) != 0) fail(errno);
   const std::size_t slash = path_.rfind('/');

@@ -23,6 +23,9 @@ class PartialFile {
   i64 size() const;
   std::size_t read_at(i64 offset, std::span<std::byte> to) const;  // fewer at the end
   void write_at(i64 offset, std::span<const std::byte> from) const;
+  // What every file of this work has there. What stood there from before has to be the same, or the first part of it
+  // at the file's end: Error(argument).
+  void begin_with(i64 offset, std::span<const std::byte> bytes) const;
   void reach(i64 size) const;  // as long as this at least; what is new there is 0
   void sync() const;
   void commit();  // in the place of a file whose mode it gets
@@ -35,6 +38,9 @@ class PartialFile {
   int fd_ = -1;
   bool resumed_ = false;
 };
+
+// Where a symbolic link leads, which stays one; else the path itself.
+std::string followed(const std::string& path);
 
 // Another one where the file of this name has become another one: its size, its time of change, its inode.
 std::string file_identity(const std::string& path);

@@ -67,15 +67,15 @@ Shape row_of(const Shape& shape) {
 
 class RawReader : public FileReader {
  public:
-  RawReader(std::string path, FileLayout layout, const FileNumber& number, std::vector<RawPart> parts)
-      : path_(std::move(path)), layout_(std::move(layout)), number_(number), parts_(std::move(parts)) {
+  RawReader(std::string path, FileLayout layout, RawElements elements, std::vector<RawPart> parts)
+      : path_(std::move(path)), layout_(std::move(layout)), elements_(std::move(elements)), parts_(std::move(parts)) {
     layout_.chunk = row_of(layout_.shape);
     const i64 count = element_count(layout_.shape), files = static_cast<i64>(parts_.size());
     per_part_ = count / files;
     for (const RawPart& part : parts_) {
       readings_.push_back(std::make_unique<base::Reading>(part.path));
       const i64 follow = base::file_size(part.path).value_or(0) - part.offset;
-      if (follow < per_part_ * element_bytes()) cut_short(part.path);
+      if (follow < per_part_ * elements_.bytes) cut_short(part.path);
     }
   }
 
@@ -87,7 +87,7 @@ class RawReader : public FileReader {
       if (part.path != path_) all += "; " + file_identity(part.path);
     return all;
   }
-  i64 beside(const Region&) const override { return number_.is_native() ? 0 : 2 * piece_bytes; }
+  i64 beside(const Region&) const override { return elements_.convert ? 2 * piece_bytes : 0; }
 
   void read(const Region& region, const Array& to) const override {
     check_region(layout_, path_, region, to);
@@ -95,33 +95,31 @@ class RawReader : public FileReader {
   }
 
  private:
-  i64 element_bytes() const { return samples_of(layout_.element) * static_cast<i64>(number_.size); }
-
   [[noreturn]] void cut_short(const std::string& path) const {
     throw Error(ErrorClass::io,
                 fmt::format("cannot read {} as {}: it declares {} elements of {} bytes, but {} is cut short",
-                            base::quoted(path_, 1024), layout_.format_name, to_string(layout_.shape), element_bytes(),
+                            base::quoted(path_, 1024), layout_.format_name, to_string(layout_.shape), elements_.bytes,
                             path == path_ ? "it" : base::quoted(path, 1024)));
   }
 
   void read_run(i64 first, const Array& run) const {
     const i64 count = run.count(), size = static_cast<i64>(layout_.element.size());
-    const bool dense = run.contiguous(), direct = dense && number_.is_native();
+    const bool dense = run.contiguous(), direct = dense && !elements_.convert;
     auto* to = static_cast<std::byte*>(run.data());
     for (i64 done = 0; done < count;) {
       const i64 part = (first + done) / per_part_, within = (first + done) % per_part_;
       i64 n = std::min(count - done, per_part_ - within);
-      if (!direct) n = std::min(n, std::max<i64>(piece_bytes / std::max(element_bytes(), size), 1));
+      if (!direct) n = std::min(n, std::max<i64>(piece_bytes / std::max(elements_.bytes, size), 1));
       const RawPart& place = parts_[static_cast<std::size_t>(part)];
       const base::Reading& reading = *readings_[static_cast<std::size_t>(part)];
-      const i64 offset = place.offset + within * element_bytes();
+      const i64 offset = place.offset + within * elements_.bytes;
       const auto take = [&](std::span<std::byte> bytes) {
         if (reading.read_at(offset, bytes) < bytes.size()) cut_short(place.path);
       };
       if (direct) {
         take(std::span(to + done * size, static_cast<std::size_t>(n * size)));
       } else {
-        std::vector<std::byte> raw(static_cast<std::size_t>(n * element_bytes()));
+        std::vector<std::byte> raw(static_cast<std::size_t>(n * elements_.bytes));
         take(raw);
         place_run(raw, first + done, n, run, done, dense);
       }
@@ -131,13 +129,13 @@ class RawReader : public FileReader {
 
   // `n` elements of the file into the run, which is one row where it is not dense.
   void place_run(const std::vector<std::byte>& raw, i64 first, i64 n, const Array& run, i64 done, bool dense) const {
-    const i64 size = static_cast<i64>(layout_.element.size()), samples = samples_of(layout_.element);
+    const i64 size = static_cast<i64>(layout_.element.size());
     std::vector<std::byte> row(dense ? 0 : static_cast<std::size_t>(n * size));
     std::byte* to = dense ? static_cast<std::byte*>(run.data()) + done * size : row.data();
-    if (const auto bad = place_numbers(number_, raw.data(), to, static_cast<std::size_t>(n * samples)))
-      throw Error(ErrorClass::io, fmt::format("cannot read {} as {}: element {} {}", base::quoted(path_, 1024),
-                                              layout_.format_name, first + static_cast<i64>(*bad) / samples,
-                                              unfitting(number_, raw.data() + *bad * number_.size)));
+    if (elements_.convert)
+      elements_.convert(raw.data(), to, n, first);
+    else
+      std::copy(raw.begin(), raw.end(), to);
     if (dense) return;
     const std::vector<i64> strides = {run.strides().back()};
     Array::share(run.owner(), static_cast<std::byte*>(run.data()) + done * strides[0], layout_.element, {n}, strides)
@@ -146,7 +144,7 @@ class RawReader : public FileReader {
 
   std::string path_;
   FileLayout layout_;
-  FileNumber number_;
+  RawElements elements_;
   std::vector<RawPart> parts_;
   std::vector<std::unique_ptr<base::Reading>> readings_;
   i64 per_part_ = 0;
@@ -158,17 +156,8 @@ class RawWriter : public FileWriter {
       : layout_(std::move(layout)), file_(path, resume), begin_(static_cast<i64>(header.size())) {
     layout_.chunk = row_of(layout_.shape);
     const auto bytes = std::as_bytes(std::span(header.data(), header.size()));
-    if (!resume || file_.size() == 0) {
-      file_.write_at(0, bytes);
-      file_.reach(begin_ + element_count(layout_.shape) * static_cast<i64>(layout_.element.size()));
-      return;
-    }
-    std::vector<std::byte> there(bytes.size());
-    if (file_.read_at(0, there) != there.size() || !std::equal(there.begin(), there.end(), bytes.begin()))
-      throw Error(ErrorClass::argument,
-                  fmt::format("cannot write {}: what stands there is not the beginning of this file",
-                              base::quoted(partial_name(path), 1024)),
-                  {}, "begin anew, without resuming");
+    file_.begin_with(0, bytes);
+    file_.reach(begin_ + element_count(layout_.shape) * static_cast<i64>(layout_.element.size()));
   }
 
   const FileLayout& layout() const override { return layout_; }
@@ -194,50 +183,47 @@ class RawWriter : public FileWriter {
   i64 begin_ = 0;
 };
 
-class HeldReader : public FileReader {
- public:
-  HeldReader(std::string path, FileLayout layout, Array array)
-      : path_(std::move(path)), layout_(std::move(layout)), array_(std::move(array)) {
-    layout_.chunk = layout_.shape;
-  }
-  const FileLayout& layout() const override { return layout_; }
-  std::string identity() const override {
-    return fmt::format("{}, {} of {}", file_identity(path_), to_string(layout_.shape), layout_.element.name());
-  }
-  void read(const Region& region, const Array& to) const override {
-    check_region(layout_, path_, region, to);
-    to.copy_from(array_.region(region.begin, region.end));
-  }
-
- private:
-  std::string path_;
-  FileLayout layout_;
-  Array array_;
-};
-
-bool is_within(const FileLayout& layout, const Region& region, const Array& array) {
+bool is_within(const FileLayout& layout, const Region& region) {
   const std::size_t rank = layout.shape.size();
-  if (region.begin.size() != rank || region.end.size() != rank || array.shape().size() != rank ||
-      !(array.format() == layout.element))
-    return false;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const i64 begin = region.begin[d], end = region.end[d];
-    if (begin < 0 || begin > end || end > layout.shape[d] || array.shape()[d] != end - begin) return false;
-  }
+  if (region.begin.size() != rank || region.end.size() != rank) return false;
+  for (std::size_t d = 0; d < rank; ++d)
+    if (region.begin[d] < 0 || region.begin[d] > region.end[d] || region.end[d] > layout.shape[d]) return false;
   return true;
+}
+
+bool holds(const Array& array, const FileLayout& layout, const Region& region) {
+  bool good = array.shape().size() == layout.shape.size() && array.format() == layout.element && !array.on_device();
+  for (std::size_t d = 0; good && d < layout.shape.size(); ++d)
+    good = array.shape()[d] == region.end[d] - region.begin[d];
+  return good;
 }
 
 }  // namespace
 
+void check_extents(const Source& source, const FileLayout& layout, i64 bytes) {
+  double all = std::max(static_cast<double>(layout.element.size()), static_cast<double>(bytes));
+  for (const i64 extent : layout.shape) all *= static_cast<double>(extent);
+  if (all > 0x1p62)
+    source.fail(layout.format_name,
+                fmt::format("it declares {} elements: the file is damaged", to_string(layout.shape)));
+}
+
 void check_region(const FileLayout& layout, const std::string& path, const Region& region, const Array& array) {
-  if (is_within(layout, region, array)) return;
-  throw Error(ErrorClass::argument,
-              fmt::format("a region of {} is not within {} of {} of {}", to_string(array.shape()),
-                          to_string(layout.shape), layout.element.name(), base::quoted(path, 1024)));
+  const auto whole = [&] {
+    return fmt::format("{} of {} of {}", to_string(layout.shape), layout.element.name(), base::quoted(path, 1024));
+  };
+  if (!is_within(layout, region))
+    throw Error(ErrorClass::argument,
+                fmt::format("a region of {} is not within {}", to_string(array.shape()), whole()));
+  if (!holds(array, layout, region))
+    throw Error(ErrorClass::argument, fmt::format("a region of {} needs an array of its extents and type in memory, "
+                                                  "not {} of {}",
+                                                  whole(), to_string(array.shape()), array.format().name()));
 }
 
 void check_chunks(const FileLayout& layout, const std::string& path, const Region& region, const Array& array) {
-  bool good = is_within(layout, region, array);
+  check_region(layout, path, region, array);
+  bool good = true;
   for (std::size_t d = 0; good && d < layout.shape.size(); ++d) {
     const i64 chunk = layout.chunk[d], end = region.end[d];
     good = region.begin[d] % chunk == 0 && (end % chunk == 0 || end == layout.shape[d]);
@@ -249,18 +235,27 @@ void check_chunks(const FileLayout& layout, const std::string& path, const Regio
                   to_string(layout.chunk), to_string(layout.shape), layout.element.name(), base::quoted(path, 1024)));
 }
 
-std::unique_ptr<FileReader> open_raw(const std::string& path, FileLayout layout, const FileNumber& number,
+RawElements raw_elements(const std::string& path, const FileLayout& layout, const FileNumber& number) {
+  const i64 samples = samples_of(layout.element);
+  RawElements elements{samples * static_cast<i64>(number.size)};
+  if (number.is_native()) return elements;
+  elements.convert = [=, format = layout.format_name](const std::byte* from, std::byte* to, i64 count, i64 first) {
+    if (const auto bad = place_numbers(number, from, to, static_cast<std::size_t>(count * samples)))
+      throw Error(ErrorClass::io,
+                  fmt::format("cannot read {} as {}: element {} {}", base::quoted(path, 1024), format,
+                              first + static_cast<i64>(*bad) / samples, unfitting(number, from + *bad * number.size)));
+  };
+  return elements;
+}
+
+std::unique_ptr<FileReader> open_raw(const std::string& path, FileLayout layout, RawElements elements,
                                      std::vector<RawPart> parts) {
-  return std::make_unique<RawReader>(path, std::move(layout), number, std::move(parts));
+  return std::make_unique<RawReader>(path, std::move(layout), std::move(elements), std::move(parts));
 }
 
 std::unique_ptr<FileWriter> create_raw(const std::string& path, FileLayout layout, const std::string& header,
                                        bool resume) {
   return std::make_unique<RawWriter>(path, std::move(layout), header, resume);
-}
-
-std::unique_ptr<FileReader> hold(const std::string& path, FileLayout layout, const Array& array) {
-  return std::make_unique<HeldReader>(path, std::move(layout), array);
 }
 
 }  // namespace tessera::io

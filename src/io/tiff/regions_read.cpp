@@ -229,17 +229,24 @@ class TiffRegionReader : public FileReader {
 
   const FileLayout& layout() const override { return layout_; }
   std::string identity() const override {
-    return fmt::format("{}, {} of {}, level {}", file_identity(file_->source.path), to_string(layout_.shape),
-                       layout_.element.name(), file_->source.options.level);
+    const ReadOptions& options = file_->source.options;
+    return fmt::format("{}, {} of {}, level {}, pages {} to {}, axes {}", file_identity(file_->source.path),
+                       to_string(layout_.shape), layout_.element.name(), options.level, options.page, options.last_page,
+                       layout_.letters);
   }
   void keep_chunks(i64 bytes) override { kept_.bound(bytes); }
 
-  i64 beside(const Region&) const override {
+  i64 beside(const Region& region) const override {
     const ListedPage& first = listing_.page(0);
-    const i64 points = first.plain_rows ? piece_bytes : first.block_height * first.block_width;
-    // Packed, unpacked, and as elements.
+    const i64 size = static_cast<i64>(first.format.size());
+    const i64 block =
+        first.plain_rows ? std::max(piece_bytes, first.width * size) : first.block_height * first.block_width * size;
+    // Packed, unpacked, and as elements; as many as threads can have in work.
     constexpr i64 copies = 3;
-    return copies * points * static_cast<i64>(first.format.size()) * run::cpu::thread_count(0);
+    i64 blocks = 1;
+    for (std::size_t d = 0; d < layout_.chunk.size(); ++d)
+      blocks *= (region.end[d] - region.begin[d]) / layout_.chunk[d] + 2;
+    return copies * block * std::min<i64>(blocks, run::cpu::thread_count(0));
   }
 
   void read(const Region& region, const Array& to) const override {

@@ -173,9 +173,11 @@ std::vector<std::byte> packed_block(const TiffDescription& d, i64 rows, i64 colu
 
 class TiffRegionWriter : public FileWriter {
  public:
-  TiffRegionWriter(const FileLayout& layout, TiffDescription description, bool samples_last, bool resume)
+  TiffRegionWriter(const FileLayout& layout, TiffDescription description, std::vector<std::string> lost,
+                   bool samples_last, bool resume)
       : layout_(layout),
         description_(std::move(description)),
+        lost_(std::move(lost)),
         samples_last_(samples_last),
         directories_(description_, blocks_across() * blocks_down(),
                      packed_at_most(static_cast<double>(block_bytes()), description_.packing.compression)),
@@ -185,11 +187,13 @@ class TiffRegionWriter : public FileWriter {
     layout_.chunk[row_at()] = std::min(block_height(), s().height);
     layout_.chunk[row_at() + 1] = std::min(block_width(), s().width);
     if (samples_last_) layout_.chunk.back() = layout_.shape.back();
-    begin(resume && file_.size() > 0);
+    stood_ = file_.size();
+    begin();
   }
 
   const FileLayout& layout() const override { return layout_; }
   bool resumed() const override { return file_.resumed(); }
+  std::optional<std::vector<std::string>> lost_metadata() const override { return lost_; }
   i64 beside(const Region&) const override {
     constexpr i64 copies = 3;  // the block, in the library, packed
     return copies * block_bytes() * run::cpu::thread_count(0);
@@ -229,19 +233,12 @@ class TiffRegionWriter : public FileWriter {
   }
   std::size_t row_at() const { return layout_.shape.size() - (samples_last_ ? 3 : 2); }
 
-  void begin(bool resumed) {
-    const std::string other = "what stands there is not the beginning of this file";
-    const auto fixed = [&](i64 at, const std::vector<std::byte>& bytes) {
-      if (!resumed) return file_.write_at(at, bytes);
-      std::vector<std::byte> there(bytes.size());
-      if (file_.read_at(at, there) != there.size() || there != bytes)
-        cannot_write(partial_name(file_.path()), other, "begin anew, without resuming");
-    };
-    fixed(0, directories_.header());
+  void begin() {
+    file_.begin_with(0, directories_.header());
     for (i64 page = 0; page < s().pages; ++page) {
       std::vector<std::byte> bytes = directories_.page(page);
-      if (resumed) keep_numbers(page, bytes);
-      fixed(directories_.page_begin(page), bytes);
+      if (file_.resumed()) keep_numbers(page, bytes);
+      file_.begin_with(directories_.page_begin(page), bytes);
     }
     file_.reach(directories_.bytes());
     end_ = file_.size();
@@ -334,8 +331,9 @@ class TiffRegionWriter : public FileWriter {
   }
 
   i64 place_for(const TiffDirectories::Slot& slot, i64 bytes) {
-    const i64 old = number_at(slot.offset_at, slot.bytes);
-    if (old > 0 && number_at(slot.length_at, slot.bytes) >= bytes) return old;
+    // A place that the file does not reach is somebody else's: what stood there was lost with the machine.
+    const i64 old = number_at(slot.offset_at, slot.bytes), length = number_at(slot.length_at, slot.bytes);
+    if (old > 0 && length >= bytes && old + length <= stood_) return old;
     const std::lock_guard lock(mutex_);
     const i64 at = end_;
     if (!directories_.big() && at + bytes > INT64_C(0xffffffff))
@@ -347,30 +345,33 @@ class TiffRegionWriter : public FileWriter {
 
   FileLayout layout_;
   TiffDescription description_;
+  std::vector<std::string> lost_;
   bool samples_last_ = false;
   TiffDirectories directories_;
   PartialFile file_;
   std::mutex mutex_;
-  i64 end_ = 0;  // of the file, where the next packed block goes
+  i64 end_ = 0;    // of the file, where the next packed block goes
+  i64 stood_ = 0;  // bytes that were there when the work was resumed
 };
 
 }  // namespace
 
 std::unique_ptr<FileWriter> create_tiff(const std::string& path, const FileLayout& given,
                                         const RegionWriteOptions& options) {
-  check_write_options(path, options.write);
   FileLayout layout = given;
-  if (layout.header.empty()) layout.header = options.write.header;
   TiffDescription d;
   d.path = path;
   d.nodata = layout.header.nodata;
   bool samples_last = false;
   d.samples = samples_of(path, layout, samples_last);
-  d.metadata = fit_metadata(layout.header, "TIFF", d.samples).kept;
+  FittedMetadata fitted = fit_metadata(layout.header, "TIFF", d.samples);
+  if (options.write.packing || options.write.compression >= 0)
+    std::erase_if(fitted.lost, [](const std::string& what) { return what.starts_with("the packing"); });
+  d.metadata = std::move(fitted.kept);
   d.packing = tiff_packing(options.write, d.metadata, d.samples.channels * static_cast<i64>(size_of(d.samples.type)));
   const Shape& chunk = layout.chunk;
   choose_blocks(path, d.samples, of_page(chunk, layout.shape.size(), samples_last), d.packing);
-  return std::make_unique<TiffRegionWriter>(layout, std::move(d), samples_last, options.resume);
+  return std::make_unique<TiffRegionWriter>(layout, std::move(d), std::move(fitted.lost), samples_last, options.resume);
 }
 
 }  // namespace tessera::io

@@ -15,6 +15,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "io/regions/raw.hpp"
 #include "io/zarr/cache.hpp"
 #include "io/zarr/folder.hpp"
 #include "io/zarr/json.hpp"
@@ -93,7 +94,7 @@ class Reader : public FileReader {
   }
 
   void read(const Region& region, const Array& to) const override {
-    check_region(region, to, layout_);
+    check_region(layout_, folder_, region, to);
     const std::size_t rank = region.begin.size();
     Shape first(rank), counts(rank);
     i64 count = 1;
@@ -200,24 +201,6 @@ FileLayout layout_of(const ArrayMetadata& array) {
   layout.chunk = array.unit;
   layout.letters = letters_of_names(array.names);
   return layout;
-}
-
-void check_region(const Region& region, const Array& array, const FileLayout& layout) {
-  const std::size_t rank = layout.shape.size();
-  bool within = region.begin.size() == rank && region.end.size() == rank;
-  Shape shape;
-  for (std::size_t d = 0; d < rank && within; ++d) {
-    within = region.begin[d] >= 0 && region.begin[d] <= region.end[d] && region.end[d] <= layout.shape[d];
-    shape.push_back(region.end[d] - region.begin[d]);
-  }
-  if (!within)
-    throw Error(ErrorClass::argument,
-                fmt::format("the region from {} to {} is not within an array of {}", to_string(region.begin),
-                            to_string(region.end), to_string(layout.shape)));
-  if (array.shape() != shape || !(array.format() == layout.element) || array.on_device())
-    throw Error(ErrorClass::argument,
-                fmt::format("a region of {} elements of {} needs an array like it, got {} elements of {}",
-                            to_string(shape), layout.element.name(), to_string(array.shape()), array.format().name()));
 }
 
 std::unique_ptr<FileReader> make_reader(std::string folder, ArrayMetadata array, FileLayout layout,

@@ -14,7 +14,5 @@ namespace tessera::io::zarr {
 std::unique_ptr<FileReader> make_reader(std::string folder, ArrayMetadata, FileLayout, std::vector<std::string> files);
 // What the metadata alone say.
 FileLayout layout_of(const ArrayMetadata&);
-// Throws Error(argument) where the region is not within the shape, or `array` is not of its shape and of this type.
-void check_region(const Region&, const Array& array, const FileLayout&);
 
 }  // namespace tessera::io::zarr

@@ -16,6 +16,9 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "io/axes.hpp"
+#include "io/regions/partial_file.hpp"
+#include "io/regions/raw.hpp"
 #include "io/zarr/folder.hpp"
 #include "io/zarr/json.hpp"
 #include "io/zarr/metadata.hpp"
@@ -59,12 +62,6 @@ std::vector<ByteCodec> packing_of(const std::string& path, const WriteOptions& o
 }
 
 // What an array of this rank has for dimensions where nobody says it.
-std::string usual_letters(std::size_t rank) {
-  constexpr std::string_view all = "tzyx";
-  if (rank <= all.size()) return std::string(all.substr(all.size() - rank));
-  return std::string(rank - all.size(), 'q') + std::string(all);
-}
-
 // Moments and channels alone, samples together; cubes or squares of the others. The side that is the shortest doubles,
 // the fastest one first, as long as it fits.
 Shape usual_chunk(const FileLayout& layout) {
@@ -179,18 +176,14 @@ bool is_zarr_folder(const std::string& path) {
 }
 
 // Where the array goes in the end: links are followed, so that they survive.
-std::string target_of(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path target = std::filesystem::canonical(path, error);
-  return error ? path : target.string();
-}
-
 // What may be taken away for the array: nothing else than arrays, and nothing at all.
 void check_replaceable(const std::string& path, const std::string& target) {
   struct stat info{};
   if (::lstat(target.c_str(), &info) != 0) return;
   std::error_code error;
-  if (S_ISDIR(info.st_mode) && (std::filesystem::is_empty(target, error) || is_zarr_folder(target))) return;
+  if (S_ISDIR(info.st_mode) &&
+      (std::filesystem::is_empty(target, error) || is_zarr_folder(target) || is_folder(join(target, writing_folder))))
+    return;
   throw Error(ErrorClass::io,
               fmt::format("cannot write {}: {} is there", base::quoted(path, 1024),
                           S_ISDIR(info.st_mode) ? "a folder that is no Zarr array" : "a file"),
@@ -200,7 +193,7 @@ void check_replaceable(const std::string& path, const std::string& target) {
 class Writer : public FileWriter {
  public:
   Writer(std::string path, FileLayout layout, const RegionWriteOptions& options)
-      : path_(std::move(path)), target_(target_of(path_)), partial_(partial_name(path_)), layout_(std::move(layout)) {
+      : path_(std::move(path)), target_(followed(path_)), partial_(partial_name(target_)), layout_(std::move(layout)) {
     const bool ome = base::to_lower(path_).ends_with(".ome.zarr");
     layout_.format_name = ome ? "OME-Zarr" : "Zarr";
     if (layout_.letters.empty() && ome) layout_.letters = usual_letters(layout_.shape.size());
@@ -237,13 +230,7 @@ class Writer : public FileWriter {
   }
 
   void write(const Region& region, const Array& from) override {
-    check_region(region, from, layout_);
-    for (std::size_t d = 0; d < layout_.shape.size(); ++d)
-      if (region.begin[d] % layout_.chunk[d] != 0 ||
-          (region.end[d] % layout_.chunk[d] != 0 && region.end[d] != layout_.shape[d]))
-        throw Error(ErrorClass::argument,
-                    fmt::format("the region from {} to {} cuts chunks of {}", to_string(region.begin),
-                                to_string(region.end), to_string(layout_.chunk)));
+    check_chunks(layout_, path_, region, from);
     over_chunks(region, layout_.chunk, true, [&](const std::vector<i64>& index, const Region& chunk) {
       std::vector<i64> begin = chunk.begin, end = chunk.end;
       for (std::size_t d = 0; d < begin.size(); ++d) {
@@ -266,21 +253,29 @@ class Writer : public FileWriter {
     sync_folder(slash == std::string::npos ? "." : target_.substr(0, slash + 1));
   }
 
-  void discard() override { remove_folder(partial_); }
+  void discard() override {
+    check_replaceable(path_, partial_);
+    remove_folder(partial_);
+  }
 
  private:
   std::string temporary() const { return join(partial_, writing_folder); }
 
   // The folder with its metadata: as it is to be, where the work is resumed. True where all of it was there.
   bool begin(const std::vector<std::pair<std::string, std::string>>& texts, bool resume) const {
-    if (!resume) remove_folder(partial_);
+    // A partial folder has one of files that are not whole. What has none was in the place of this one's result, when
+    // that got its name.
+    bool all = resume && is_folder(temporary());
+    if (!all) {
+      check_replaceable(path_, partial_);
+      remove_folder(partial_);
+    }
     make_folder(partial_);
     remove_folder(temporary());  // what another process was about to write
     make_folder(temporary());
-    bool all = resume;
     for (const auto& [name, text] : texts) {
       const std::string file = join(partial_, name);
-      const std::optional<std::string> there = resume ? read_metadata(file) : std::nullopt;
+      const std::optional<std::string> there = read_metadata(file);
       if (there && *there != text)
         cannot_hold(path_, fmt::format("{} was begun as another array", base::quoted(partial_, 1024)),
                     "take it away, or do not resume");
@@ -376,7 +371,7 @@ std::unique_ptr<FileWriter> create_zarr(const std::string& given, const FileLayo
 std::string zarr_letters(const ImageHeader& header, const Format& format, int rank) {
   std::string letters = header.axes.size() == static_cast<std::size_t>(rank)
                             ? header.axes
-                            : zarr::usual_letters(static_cast<std::size_t>(rank));
+                            : usual_letters(static_cast<std::size_t>(rank));
   if (format.fields.size() < 2) return letters;
   // Time comes before channels, all else behind them.
   const char channel = is_band(format.fields.back().name) ? 'c' : 's';
