@@ -1,8 +1,11 @@
 // The command of the tests in Python: files by region, there and back.
 //
-//   regions_tool read FORMAT FILE OUT.npy [LEVEL]                reads the file box by box; the array of an image
-//   regions_tool whole IN OUT [PACKING]                          reads a file whole and writes it whole, with its
-//   header regions_tool write FORMAT IN.npy OUT LETTERS PACKING [CHUNK] writes it chunk by chunk, last ones first
+//   regions_tool read FORMAT FILE OUT.npy [LEVEL]
+//       reads the file box by box, or whole where its places are not known; the array of an image
+//   regions_tool whole IN OUT [PACKING]
+//       reads a file whole and writes it whole, with its header
+//   regions_tool write FORMAT IN.npy OUT LETTERS PACKING [CHUNK]
+//       writes it chunk by chunk, last ones first
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -57,7 +60,10 @@ std::vector<Region> boxes(const Shape& shape, const Shape& step) {
 void read(const Way& way, const std::vector<std::string>& words) {
   const ReadOptions options{.level = words.size() > 4 ? std::stoi(words[4]) : 0};
   const std::unique_ptr<FileReader> reader = way.open(words[2], options);
-  if (reader == nullptr) throw Error(ErrorClass::io, "it is of another format");
+  if (reader == nullptr) {
+    write_array(words[3], read_array(words[2], options));
+    return;
+  }
   const FileLayout& layout = reader->layout();
   const Array whole(layout.element, layout.shape);
   std::mt19937 random(1);

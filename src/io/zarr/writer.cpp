@@ -175,7 +175,6 @@ bool is_zarr_folder(const std::string& path) {
   return false;
 }
 
-// Where the array goes in the end: links are followed, so that they survive.
 // What may be taken away for the array: nothing else than arrays, and nothing at all.
 void check_replaceable(const std::string& path, const std::string& target) {
   struct stat info{};
@@ -185,7 +184,7 @@ void check_replaceable(const std::string& path, const std::string& target) {
       (std::filesystem::is_empty(target, error) || is_zarr_folder(target) || is_folder(join(target, writing_folder))))
     return;
   throw Error(ErrorClass::io,
-              fmt::format("cannot write {}: {} is there", base::quoted(path, 1024),
+              fmt::format("cannot write {}: {} is {}", base::quoted(path, 1024), base::quoted(target, 1024),
                           S_ISDIR(info.st_mode) ? "a folder that is no Zarr array" : "a file"),
               {}, "take it away, or write another name");
 }
