@@ -2,119 +2,15 @@
 // of plans do that rebuild a graph.
 #include "ir/sections.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "ir/loops.hpp"
+#include "ir/section_graph.hpp"
 
 namespace tessera::ir {
 namespace {
-
-// One section's graph: the wanted stages, inputs for what they read of other sections.
-class SectionGraph {
- public:
-  SectionGraph(const Graph& whole, const std::map<StageId, std::size_t>& places) : whole_(whole), places_(places) {
-    graph_ = whole;
-    graph_.take_stages();
-    graph_.arguments.clear();
-    graph_.outputs.clear();
-    graph_.loops.clear();
-  }
-
-  // Inputs come first, since topological order has them before their readers.
-  void input(StageId s) {
-    if (map_.contains(s)) return;
-    const Stage& stage = whole_.stage(s);
-    if (stage.kind == StageKind::input) {
-      Stage copy = stage;
-      copy.argument = argument(stage.argument);
-      map_[s] = graph_.add(std::move(copy));
-    } else {
-      map_[s] = image(s, {true, places_.at(s)});
-    }
-  }
-  // A carried image, which begins as `first`.
-  std::size_t carried(StageId s, Section::Value first) {
-    map_[s] = image(s, first);
-    return section.inputs.size() - 1;
-  }
-  void compute(StageId s) {
-    Stage stage = whole_.stage(s);
-    if (stage.body.valid())
-      stage.body = rewrite(graph_, stage.body, [&](ExprId, const ExprNode& node) { return moved(node); }, memo_);
-    for (Piece& piece : stage.pieces)
-      if (piece.stage) piece.stage = map_.at(*piece.stage);
-    if (stage.kind == StageKind::fourier) {
-      stage.fourier.re = map_.at(stage.fourier.re);
-      if (stage.fourier.im) stage.fourier.im = map_.at(*stage.fourier.im);
-    }
-    map_[s] = graph_.add(std::move(stage));
-  }
-  std::size_t output(std::string name, Format format, const std::vector<StageId>& stages, Section::Value to) {
-    while (!names_.insert(name).second) name += "'";
-    Output o{std::move(name), std::move(format), {}};
-    for (const StageId s : stages) o.stages.push_back(map_.at(s));
-    graph_.outputs.push_back(std::move(o));
-    section.outputs.push_back(to);
-    return section.outputs.size() - 1;
-  }
-  Section finish() {
-    section.graph = std::move(graph_);
-    return std::move(section);
-  }
-
-  Section section;
-
- private:
-  std::uint32_t argument(std::size_t of_whole) {
-    const auto [known, fresh] = arguments_.try_emplace(of_whole, static_cast<std::uint32_t>(graph_.arguments.size()));
-    if (fresh) {
-      graph_.arguments.push_back(whole_.arguments[of_whole]);
-      section.inputs.push_back({false, of_whole});
-    }
-    return known->second;
-  }
-
-  StageId image(StageId s, Section::Value from) {
-    const Stage& stage = whole_.stage(s);
-    Argument a;
-    a.name = stage.name;
-    a.format = stage.type;
-    a.extents = stage.domain;
-    a.span = stage.span;
-    Stage input;
-    input.kind = StageKind::input;
-    input.name = stage.name;
-    input.type = stage.type;
-    input.domain = stage.domain;
-    input.span = stage.span;
-    input.argument = static_cast<std::uint32_t>(graph_.arguments.size());
-    graph_.arguments.push_back(std::move(a));
-    section.inputs.push_back(from);
-    return graph_.add(std::move(input));
-  }
-
-  ExprId moved(const ExprNode& node) {
-    if (node.op != Op::scalar && !reads_stage(node.op)) return {};
-    ExprNode copy = node;
-    if (node.op == Op::scalar)
-      copy.ivalue = argument(static_cast<std::size_t>(node.ivalue));
-    else
-      copy.stage = map_.at(node.stage);
-    return graph_.expr(std::move(copy));
-  }
-
-  const Graph& whole_;
-  const std::map<StageId, std::size_t>& places_;
-  Graph graph_;
-  std::map<StageId, StageId> map_;
-  std::map<std::size_t, std::uint32_t> arguments_;
-  std::set<std::string> names_;
-  RewriteMemo memo_;
-};
 
 class Cut {
  public:

@@ -65,15 +65,15 @@ Candidate candidate_of(Grid grid, const Demands& demand) {
   return c;
 }
 
-// From the least boxes on, twice as long along one dimension in each turn.
-Candidate grown(Candidate best, i64 memory, const Demands& demand) {
+// From the least boxes on, twice as long along one dimension in each turn, or along the only one that may grow.
+Candidate grown(Candidate best, i64 memory, const Demands& demand, std::optional<std::size_t> only) {
   const Region& whole = best.grid.whole;
   for (;;) {
     std::optional<Candidate> next;
     // From the fastest dimension on: of equal prices rows win, which lie together.
     for (std::size_t d = whole.begin.size(); d-- > 0;) {
       const i64 extent = whole.end[d] - whole.begin[d];
-      if (best.grid.piece[d] >= extent) continue;
+      if (best.grid.piece[d] >= extent || (only && d != *only)) continue;
       Grid larger = best.grid;
       larger.piece[d] = 2 * larger.piece[d] >= extent ? extent : 2 * larger.piece[d];
       Candidate c = candidate_of(std::move(larger), demand);
@@ -84,6 +84,26 @@ Candidate grown(Candidate best, i64 memory, const Demands& demand) {
     if (best.memory >= small && next->price > best.price * (1 - worth_while)) return best;
     best = std::move(*next);
   }
+}
+
+std::optional<Chosen> chosen(const Candidate& first, i64 memory, const Demands& demand,
+                             std::optional<std::size_t> only) {
+  constexpr i64 many = 200;
+  // Where some box turns out to take more than those that were asked, smaller ones are looked for.
+  for (i64 limit = memory; limit >= first.memory; limit -= limit / 8) {
+    Candidate best = grown(first, limit, demand, only);
+    const i64 taken = memory_of(best.grid, many, demand);
+    if (taken <= memory) return Chosen{std::move(best.grid), taken};
+  }
+  return {};
+}
+
+[[noreturn]] void too_little(const Candidate& least, i64 memory) {
+  throw Error(ErrorClass::argument,
+              fmt::format("the least piece of the result, {}, takes {}, but --memory leaves {}",
+                          to_string(least.grid.piece), base::format_bytes(static_cast<double>(least.memory)),
+                          base::format_bytes(static_cast<double>(std::max<i64>(memory, 0)))),
+              {}, "allow more with --memory SIZE");
 }
 
 }  // namespace
@@ -106,22 +126,22 @@ Region Grid::box(i64 number) const {
 }
 
 Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory, const Demands& demand) {
-  constexpr i64 many = 200;
   Grid least{whole, edge};
   for (std::size_t d = 0; d < edge.size(); ++d) least.piece[d] = std::min(edge[d], whole.end[d] - whole.begin[d]);
   const Candidate first = candidate_of(std::move(least), demand);
-  i64 taken = first.memory;
-  // Where some box turns out to take more than those that were asked, smaller ones are looked for.
-  for (i64 limit = memory; limit >= first.memory; limit -= limit / 8) {
-    Candidate best = grown(first, limit, demand);
-    taken = memory_of(best.grid, many, demand);
-    if (taken <= memory) return {std::move(best.grid), taken};
+  if (auto made = chosen(first, memory, demand, {})) return std::move(*made);
+  too_little(first, memory);
+}
+
+Chosen choose_rows(const Region& whole, i64 memory, const Demands& demand) {
+  const std::size_t rank = whole.begin.size(), last = rank > 1 ? rank - 2 : 0;
+  for (std::size_t split = 0;; ++split) {
+    Grid least{whole, Shape(rank, 1)};
+    for (std::size_t d = split + 1; d < rank; ++d) least.piece[d] = whole.end[d] - whole.begin[d];
+    const Candidate first = candidate_of(std::move(least), demand);
+    if (auto made = chosen(first, memory, demand, split)) return std::move(*made);
+    if (split == last) too_little(first, memory);
   }
-  throw Error(ErrorClass::argument,
-              fmt::format("the least piece of the result, {}, takes {}, but --memory leaves {}",
-                          to_string(first.grid.piece), base::format_bytes(static_cast<double>(taken)),
-                          base::format_bytes(static_cast<double>(std::max<i64>(memory, 0)))),
-              {}, "allow more with --memory SIZE");
 }
 
 }  // namespace tessera::pieces

@@ -34,4 +34,7 @@ struct Chosen {
 Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory,
                    const std::function<Demand(const Region&)>& demand);
 
+// The same of boxes that follow each other in the order of memory: whole rows, or whole planes, and so on.
+Chosen choose_rows(const Region& whole, i64 memory, const std::function<Demand(const Region&)>& demand);
+
 }  // namespace tessera::pieces

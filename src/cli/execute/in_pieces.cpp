@@ -2,10 +2,8 @@
 #include "cli/execute/in_pieces.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -13,11 +11,11 @@
 #include "base/memory.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
+#include "cli/execute/passes.hpp"
 #include "cli/execute/window.hpp"
 #include "cli/tell.hpp"
 #include "data/regions.hpp"
 #include "engine/program_impl.hpp"
-#include "engine/windows/region_plan.hpp"
 #include "io/regions/regions.hpp"
 #include "ir/graph.hpp"
 #include "pieces/conveyor.hpp"
@@ -35,18 +33,6 @@ using pieces::Grid;
 
 [[noreturn]] void fail(std::string message, std::string help = "") {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
-}
-
-i64 points_of(const Region& region) {
-  return element_count(shape_of(region));
-}
-
-// Of this process, now.
-i64 resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  i64 all = 0, resident = 0;
-  file >> all >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 // Why results of this kind take all of an image, or all of a result, at once; "" where pieces do.
@@ -80,7 +66,15 @@ class Work {
   }
 
   // Bytes of all of it at once.
-  i64 in_memory() const { return demand(whole_, 1).memory; }
+  i64 in_memory() {
+    if (passes().body().empty()) return demand(whole_, 1).memory;
+    i64 bytes = of_arrays();
+    for (std::size_t a = 0; a < passes().arrays().size(); ++a)
+      if (passes().arrays()[a].kind == ir::host::Array::Kind::own)
+        bytes +=
+            element_count(passes().shape_of(a, parameters_)) * static_cast<i64>(passes().arrays()[a].format.size());
+    return bytes;
+  }
   // Of inputs and outputs alone.
   i64 of_arrays() const {
     i64 bytes = 0;
@@ -93,9 +87,8 @@ class Work {
     return bytes;
   }
   // Why outputs have no common windows: "stage 'm' reduces a whole image"; "" where they have.
-  std::string not_in_windows() const {
-    for (const Locality& locality : run_.program.locality())
-      if (!locality.global.empty()) return locality.global;
+  std::string not_in_windows() {
+    if (!passes().why_not().empty()) return passes().why_not();
     for (const Shape& shape : results_)
       if (shape != results_.front())
         return fmt::format("outputs have several shapes, {} and {}", to_string(results_.front()), to_string(shape));
@@ -122,6 +115,7 @@ class Work {
       for (const auto& each : journals) each->leave();
       throw;
     }
+    if (!passes().body().empty() && journal.count() < grid_.count()) program_->take(run_passes(pass_run(memory)));
     go(journal);
     for (const auto& writer : writers_) writer->commit();
     for (const auto& each : journals) each->remove();
@@ -129,22 +123,42 @@ class Work {
   }
 
  private:
+  const engine::Passes& passes() {
+    if (!passes_) {
+      passes_.emplace(run_.program);
+      parameters_ = passes_->parameters(shapes_);
+      program_.emplace(passes_->last().program, sources_of_last(*passes_, parameters_, run_.inputs), parameters_,
+                       PieceLanes{lanes_}, run_.settings.input, run_.options);
+    }
+    return *passes_;
+  }
+
+  PassRun pass_run(i64 memory) const {
+    return {*passes_,
+            parameters_,
+            run_.inputs,
+            run_.settings.input,
+            run_.options,
+            run_.label,
+            run_.destinations.files.front(),
+            memory,
+            run_.settings.quiet,
+            &run_.interrupt.flag()};
+  }
+
   void plan(i64 memory) {
-    run::cpu::release_scratch();
-    const i64 held = resident_bytes() + uncounted;
+    passes();
+    const Room room = room_of(memory);
     const pieces::Chosen chosen =
-        pieces::choose_grid(whole_, common_chunk(), memory - held, [&](const Region& box) { return demand(box, 2); });
+        pieces::choose_grid(whole_, common_chunk(), room.memory, [&](const Region& box) { return demand(box, 2); });
     grid_ = chosen.grid;
     i64 most = chosen.memory;
-    run::cpu::limit_pooled_scratch(static_cast<std::size_t>(pooled_beside(needs(grid_.box(grid_.count() / 2)).memory)));
-    // Some of what is left keeps chunks that neighbours share.
-    const i64 kept = std::min(std::max<i64>(memory - held - most, 0) / 2, std::max(most, least_kept));
-    for (const OpenInput& input : run_.inputs.inputs)
-      if (input.reader != nullptr) input.reader->keep_chunks(kept / static_cast<i64>(run_.inputs.inputs.size()));
-    most += kept;
+    run::cpu::limit_pooled_scratch(
+        static_cast<std::size_t>(PieceProgram::pooled_beside(program_->needs(grid_.box(grid_.count() / 2)).memory)));
+    most += keep_chunks(program_->sources(), room.memory - most, most);
     if (!run_.settings.quiet)
       tell("{}: {} piece{} of {}, at most {} of memory\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
-           to_string(grid_.piece), base::format_bytes(static_cast<double>(held + most)));
+           to_string(grid_.piece), base::format_bytes(static_cast<double>(room.held + most)));
   }
 
   void go(pieces::Journal& journal) {
@@ -189,53 +203,17 @@ class Work {
                   "run again without --resume, once nobody writes it");
   }
 
-  // What the process takes beside pieces once it runs: stacks, the pool of threads, code.
-  static constexpr i64 uncounted = i64{48} << 20;
-  static constexpr i64 least_kept = i64{64} << 20;  // of chunks, where memory is left
-  // Of what a run of the engine took, blocks wait for the next one, which may be of another size.
-  static i64 pooled_beside(i64 taken) {
-    constexpr i64 most = i64{64} << 20;
-    return std::min(taken, most);
-  }
-
   // Several lanes are one output with a field for each.
   Format joined(const Format& format) const {
     if (lanes_ == 1) return format;
     return io::named_pixels(format.scalar, run_.inputs.lanes.channels);
   }
-  std::vector<Region> regions_of(const Region& box) const { return std::vector<Region>(results_.size(), box); }
-  engine::RegionNeeds needs(const Region& box) const {
-    return engine::needs_of(run_.program, regions_of(box), shapes_, run_.options);
-  }
-  std::vector<Region> reads(const Region& box) const {
-    return engine::reads_of(run_.program, regions_of(box), shapes_, run_.options);
-  }
-
   // `ahead`: pieces that are there at once on either side of the computation.
   pieces::Demand demand(const Region& box, i64 ahead) const {
-    const auto [reads, memory] = needs(box);
-    const i64 lanes = static_cast<i64>(lanes_);
-    pieces::Demand d{memory + pooled_beside(memory), 0};
+    pieces::Demand d = program_->demand(box, ahead);
     i64 beside = 0;
-    for (std::size_t i = 0; i < shapes_.size(); ++i) {
-      const OpenInput& input = run_.inputs.inputs[i];
-      if (input.number) continue;
-      const Region& read = reads[i];
-      const Parameter& p = run_.program.inputs()[i];
-      const i64 n = points_of(read), raw = n * static_cast<i64>(input.array.format().size());
-      const Format& stored = input.array.format();
-      const bool same = !stored.is_struct() && !p.format.is_struct() && stored.scalar == p.format.scalar;
-      if (input.reader != nullptr) {
-        d.memory += ahead * raw;
-        beside = std::max(beside, input.reader->beside(read));
-      }
-      if (!same) d.memory += (p.format.is_struct() ? 2 : lanes) * n * static_cast<i64>(p.format.size());
-      if (input.grey) d.memory += raw;
-      // Read once, and gone through with all that depends on it.
-      d.work += computing * static_cast<double>(n * lanes * static_cast<i64>(p.format.size()));
-    }
     for (std::size_t o = 0; o < formats_.size(); ++o) {
-      const i64 bytes = points_of(box) * static_cast<i64>(formats_[o].size());
+      const i64 bytes = element_count(shape_of(box)) * static_cast<i64>(formats_[o].size());
       d.memory += (ahead + (lanes_ > 1 ? 1 : 0)) * bytes;
       if (o < writers_.size()) beside = std::max(beside, writers_[o]->beside(at_origin(box)));
       d.work += static_cast<double>(bytes);
@@ -243,7 +221,6 @@ class Work {
     d.memory += beside;
     return d;
   }
-  static constexpr double computing = 4;  // for one of a copy: what a point with a short window takes
 
   // A region of the file, which may begin within the result.
   Region at_origin(Region box) const {
@@ -302,39 +279,16 @@ class Work {
   }
 
   Arrays read(const Region& box) {
-    const std::vector<Region> parts = reads(box);
-    Arrays raw;
-    for (std::size_t i = 0; i < shapes_.size(); ++i) {
-      const OpenInput& input = run_.inputs.inputs[i];
-      raw.push_back(input.number ? Array() : read_part(input, parts[i], [&](const Format& format, const Shape& shape) {
-        return buffers_.take(format, shape);
-      }));
-      if (!input.number && run_.settings.input.note_nodata && !noted_) noted_ = note_nodata(input, raw.back());
-    }
-    return raw;
+    return program_->read(box, buffers_, [&](const OpenInput& input, const Array& part) {
+      if (run_.settings.input.note_nodata && !noted_) noted_ = note_nodata(input, part);
+    });
   }
 
   Arrays compute(const Region& box, const Arrays& raw) {
-    const std::vector<Region> parts = reads(box);
-    std::vector<std::vector<InputWindow>> windows(lanes_);
-    for (std::size_t i = 0; i < raw.size(); ++i) {
-      const OpenInput& input = run_.inputs.inputs[i];
-      const std::vector<Array> arrays = in_lanes(run_.program.inputs()[i], input, raw[i], lanes_, run_.settings.input);
-      for (std::size_t c = 0; c < lanes_; ++c)
-        windows[c].push_back(input.number ? InputWindow{arrays[c]}
-                                          : InputWindow{arrays[c], parts[i].begin, shapes_[i]});
-    }
-    const Shape shape = shape_of(box);
-    if (lanes_ == 1) {
-      Arrays results;
-      for (const Format& format : formats_) results.push_back(buffers_.take(format, shape));
-      run_.program.run_region_into(windows[0], regions_of(box), results, run_.options);
-      return fitted(results);
-    }
-    std::vector<std::vector<Array>> of_lanes;
-    for (std::size_t c = 0; c < lanes_; ++c)
-      of_lanes.push_back(run_.program.run_region(windows[c], regions_of(box), run_.options));
-    return fitted(join_lanes(run_.program, run_.inputs.lanes, of_lanes));
+    if (lanes_ > 1) return fitted(join_lanes(run_.program, run_.inputs.lanes, program_->compute(box, raw, {})));
+    Arrays results;
+    for (const Format& format : formats_) results.push_back(buffers_.take(format, shape_of(box)));
+    return fitted(program_->compute(box, raw, results).front());
   }
 
   // As the options say how results become the numbers of a file.
@@ -363,6 +317,9 @@ class Work {
 
   const PieceRun& run_;
   const std::size_t lanes_;
+  std::optional<engine::Passes> passes_;  // once asked for
+  std::optional<PieceProgram> program_;   // of the last one
+  std::vector<i64> parameters_;
   std::vector<Shape> shapes_, results_;
   std::vector<Format> formats_;  // of the outputs, lanes joined
   Region whole_;                 // of the result, what is wanted
@@ -380,19 +337,19 @@ bool wants_pieces(const PieceRun& run) {
     if (run.settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
     return false;
   }
-  const Work work(run);
+  Work work(run);
   const i64 arrays = work.of_arrays(), most = base::memory_limit();
   constexpr i64 plenty = 16;  // times what inputs and outputs take: nobody has to look closer
   if (!run.settings.resume && arrays < most / plenty) return false;
   const std::string why = work.not_in_windows();
   if (!why.empty()) {
-    if (run.settings.resume || (run.settings.memory && arrays + resident_bytes() > most))
+    if (run.settings.resume || (run.settings.memory && arrays + resident_memory() > most))
       fail(fmt::format("{}, so that the result is not made in pieces; in memory inputs and outputs take {}", why,
                        base::format_bytes(static_cast<double>(arrays))),
            "allow more with --memory SIZE, without --resume");
     return false;
   }
-  return run.settings.resume || work.in_memory() + resident_bytes() > most;
+  return run.settings.resume || work.in_memory() + resident_memory() > most;
 }
 
 void run_in_pieces(const PieceRun& run) {

@@ -42,11 +42,17 @@ struct RegionNeeds {
   std::vector<Region> reads;  // of every input, empty ones of scalars, as Program::reads
   i64 memory = 0;             // bytes on the host beside inputs and results; code is made to know them
 };
-// Throw as Program::reads does.
-RegionNeeds needs_of(const Program&, const std::vector<Region>& regions, const std::vector<Shape>& shapes,
+// `whole`: the parameters of the whole. Throw as Program::reads does.
+RegionNeeds needs_of(const Program&, const std::vector<Region>& regions, const std::vector<i64>& whole,
                      const RunOptions&);
-std::vector<Region> reads_of(const Program&, const std::vector<Region>& regions, const std::vector<Shape>& shapes,
+std::vector<Region> reads_of(const Program&, const std::vector<Region>& regions, const std::vector<i64>& whole,
                              const RunOptions&);
+// As Program::run_region and run_region_into, of a program that may not have the inputs that all parameters follow
+// from.
+std::vector<Array> run_regions(const Program&, const std::vector<InputWindow>&, const std::vector<Region>&,
+                               const std::vector<i64>& whole, const RunOptions&);
+void run_regions_into(const Program&, const std::vector<InputWindow>&, const std::vector<Region>&,
+                      const std::vector<Array>& outputs, const std::vector<i64>& whole, const RunOptions&);
 
 bool is_wanted(const Region&);
 analyze::Box box_of(const Region&);

@@ -95,12 +95,11 @@ std::vector<Box> reads_of(const Program::Impl& impl, const RegionPlan& plan) {
 
 // Regions of outputs of whole inputs.
 struct AskedRegions {
-  AskedRegions(const Program::Impl& of, const std::vector<Region>& regions, const std::vector<Shape>& shapes,
+  AskedRegions(const Program::Impl& of, const std::vector<Region>& regions, std::vector<i64> parameters,
                const RunOptions& asked, std::size_t output = SIZE_MAX)  // one that has to be wanted
-      : options(of.placed({}, {}, asked)), impl((check_windowed(of, options), engine::by_method(of, options))) {
-    for (std::size_t k = 0; k < std::min(shapes.size(), impl.inputs.size()); ++k)
-      check_whole(impl.input_name(k), shapes[k]);
-    whole = ir::bind_parameters(impl.graph, shapes);
+      : options(of.placed({}, {}, asked)),
+        impl((check_windowed(of, options), engine::by_method(of, options))),
+        whole(std::move(parameters)) {
     const std::vector<Shape> results = impl.output_shapes(whole);
     for (std::size_t o = 0; o < regions.size(); ++o)
       if (o == output || is_wanted(regions[o])) check_region(impl, o, regions[o], results[o]);
@@ -138,21 +137,25 @@ i64 bytes_of_step(const RegionStep& step, const std::vector<i64>& whole, const R
 }  // namespace
 
 engine::RegionNeeds engine::needs_of(const Program& program, const std::vector<Region>& regions,
-                                     const std::vector<Shape>& shapes, const RunOptions& options) {
-  const AskedRegions asked(program.impl(), regions, shapes, options);
+                                     const std::vector<i64>& whole, const RunOptions& options) {
+  const AskedRegions asked(program.impl(), regions, whole, options);
   RegionNeeds needs{asked.reads()};
   for (const RegionStep& step : asked.plan.steps) needs.memory += bytes_of_step(step, asked.whole, asked.options);
   return needs;
 }
 
 std::vector<Region> engine::reads_of(const Program& program, const std::vector<Region>& regions,
-                                     const std::vector<Shape>& shapes, const RunOptions& options) {
-  return AskedRegions(program.impl(), regions, shapes, options).reads();
+                                     const std::vector<i64>& whole, const RunOptions& options) {
+  return AskedRegions(program.impl(), regions, whole, options).reads();
 }
 
 std::vector<Region> Program::reads(std::size_t output, const Region& region, const std::vector<Shape>& shapes,
                                    const RunOptions& asked) const {
-  return AskedRegions(*impl_, regions_for(*impl_, output, region), shapes, asked, output).reads();
+  for (std::size_t k = 0; k < std::min(shapes.size(), impl_->inputs.size()); ++k)
+    check_whole(impl_->input_name(k), shapes[k]);
+  return AskedRegions(*impl_, regions_for(*impl_, output, region), ir::bind_parameters(impl_->graph, shapes), asked,
+                      output)
+      .reads();
 }
 
 namespace {
@@ -208,15 +211,18 @@ void check_covered(const RegionRun& run) {
   }
 }
 
+// `parameters`: of the whole, where inputs do not say them.
 RegionRun prepared(const Program::Impl& of, const std::vector<InputWindow>& windows, const std::vector<Region>& regions,
-                   const std::vector<Array>& outputs, const RunOptions& asked) {
+                   const std::vector<Array>& outputs, const RunOptions& asked,
+                   const std::optional<std::vector<i64>>& parameters = {}) {
   std::vector<Array> given;
   for (const InputWindow& w : windows) given.push_back(w.array);
   given = of.checked(given);
   const RunOptions options = of.placed(given, outputs, asked);
   check_windowed(of, options);
   const Program::Impl& impl = engine::by_method(of, options);
-  const std::vector<i64> whole = ir::bind_parameters(impl.graph, wholes_of(impl, windows, given));
+  const std::vector<i64> whole =
+      parameters ? *parameters : ir::bind_parameters(impl.graph, wholes_of(impl, windows, given));
   const std::vector<Shape> shapes = impl.output_shapes(whole);
   if (regions.size() != shapes.size())
     fail(fmt::format("{} windows were given, expected {}: one for every output, empty where it is not wanted",
@@ -367,16 +373,35 @@ class Steps {
 
 }  // namespace
 
-std::vector<Array> Program::run_region(const std::vector<InputWindow>& windows, const std::vector<Region>& regions,
-                                       const RunOptions& asked) const {
-  const RegionRun run = prepared(*impl_, windows, regions, {}, asked);
+namespace {
+
+std::vector<Array> run_new(const RegionRun& run) {
   std::vector<Array> outputs;
-  for (std::size_t o = 0; o < regions.size(); ++o)
-    outputs.push_back(is_wanted(regions[o])
-                          ? array_for(run.inputs, impl_->outputs[o].format, shape_of(box_of(regions[o])))
+  for (std::size_t o = 0; o < run.regions.size(); ++o)
+    outputs.push_back(is_wanted(run.regions[o])
+                          ? array_for(run.inputs, run.program.outputs[o].format, shape_of(box_of(run.regions[o])))
                           : Array());
   Steps(run, outputs).run();
   return outputs;
+}
+
+}  // namespace
+
+std::vector<Array> Program::run_region(const std::vector<InputWindow>& windows, const std::vector<Region>& regions,
+                                       const RunOptions& asked) const {
+  return run_new(prepared(*impl_, windows, regions, {}, asked));
+}
+
+std::vector<Array> engine::run_regions(const Program& program, const std::vector<InputWindow>& windows,
+                                       const std::vector<Region>& regions, const std::vector<i64>& whole,
+                                       const RunOptions& options) {
+  return run_new(prepared(program.impl(), windows, regions, {}, options, whole));
+}
+
+void engine::run_regions_into(const Program& program, const std::vector<InputWindow>& windows,
+                              const std::vector<Region>& regions, const std::vector<Array>& outputs,
+                              const std::vector<i64>& whole, const RunOptions& options) {
+  Steps(prepared(program.impl(), windows, regions, outputs, options, whole), outputs).run();
 }
 
 void Program::run_region_into(const std::vector<InputWindow>& windows, const std::vector<Region>& regions,

@@ -1,0 +1,184 @@
+// See passes.hpp.
+#include "engine/passes/passes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "engine/windows/region_plan.hpp"
+#include "ir/bind.hpp"
+
+namespace tessera::engine {
+
+namespace {
+
+namespace host = ir::host;
+using Kind = host::Array::Kind;
+
+// Takes images as they are, out of the arrays that have them.
+ir::Graph copy_of(const ir::Graph& graph) {
+  ir::Graph copy = graph;
+  copy.take_stages();
+  copy.arguments.clear();
+  copy.loops.clear();
+  for (ir::Output& o : copy.outputs) {
+    std::vector<ir::StageId> stages;
+    for (std::uint32_t field = 0; field < o.stages.size(); ++field) {
+      const ir::Stage& of = graph.stage(o.stages[field]);
+      ir::Stage input;
+      input.kind = ir::StageKind::input;
+      input.name = of.name;
+      input.type = of.type;
+      input.domain = of.domain;
+      input.argument = static_cast<std::uint32_t>(copy.arguments.size());
+      input.field = field;
+      stages.push_back(copy.add(std::move(input)));
+    }
+    copy.arguments.push_back({o.name, true, o.format, graph.stage(o.stages.front()).domain, {}});
+    o.stages = std::move(stages);
+  }
+  return copy;
+}
+
+}  // namespace
+
+Passes::Passes(const Program& program) : impl_(program.impl()) {
+  bool windows = true;
+  for (std::size_t o = 0; o < impl_.outputs.size(); ++o) windows = windows && global_of(impl_, o).empty();
+  if (windows || (!impl_.host && !ir::has_totals(impl_.graph))) {  // as it is
+    of_graph(impl_.graph);
+    Pass whole{program, {}, {}, {}};
+    for (std::size_t k = 0; k < impl_.inputs.size(); ++k) whole.inputs.push_back(k);
+    for (std::size_t o = 0; o < impl_.outputs.size(); ++o) whole.outputs.emplace_back(impl_.inputs.size() + o);
+    passes_.push_back(std::move(whole));
+  } else if (!impl_.host) {
+    of_graph(impl_.graph);
+    std::vector<ArrayId> inputs(impl_.inputs.size()), outputs(impl_.outputs.size());
+    std::iota(inputs.begin(), inputs.end(), ArrayId{0});
+    std::iota(outputs.begin(), outputs.end(), inputs.size());
+    std::vector<std::size_t> made = add(impl_.graph, inputs, outputs, ir::OutputsAre::last);
+    made.pop_back();
+    for (const std::size_t pass : made) body_.emplace_back(host::RunPart{pass, {}, {}});
+  } else {
+    of_host_program(impl_.host->program());
+  }
+  check();
+}
+
+void Passes::of_graph(const ir::Graph& graph) {
+  for (std::size_t k = 0; k < graph.arguments.size(); ++k) {
+    const ir::Argument& a = graph.arguments[k];
+    arrays_.push_back({Kind::argument, k, a.name, a.is_array, a.format, a.extents});
+  }
+  for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
+    const ir::Output& out = graph.outputs[o];
+    arrays_.push_back({Kind::output, o, out.name, true, out.format, graph.stage(out.stages.front()).domain});
+  }
+}
+
+void Passes::of_host_program(const host::Program& program) {
+  if (!program.transforms.empty()) {
+    why_not_ = fmt::format("stage '{}' is a Fourier transform of a whole image", program.transforms.front().name);
+    return;
+  }
+  arrays_ = program.arrays;
+  body_ = replaced(program.body);
+  // The last statement that runs makes the outputs, or what has them is taken from where it lies.
+  std::size_t last = body_.size();
+  while (last > 0 && std::holds_alternative<host::Release>(body_[last - 1])) --last;
+  if (last > 0)
+    if (const auto* run = std::get_if<host::RunPart>(&body_[last - 1]);
+        run != nullptr && run->part + 1 == passes_.size() && writes_all(passes_.back())) {
+      body_.erase(body_.begin() + static_cast<std::ptrdiff_t>(last) - 1, body_.end());
+      return;
+    }
+  add_copy();
+}
+
+bool Passes::writes_all(const Pass& pass) const {
+  std::vector<bool> written(impl_.outputs.size());
+  for (const auto& o : pass.outputs)
+    if (o && arrays_[*o].kind == Kind::output) written[arrays_[*o].index] = true;
+  const bool alone =
+      std::ranges::all_of(pass.outputs, [&](const auto& o) { return o && arrays_[*o].kind == Kind::output; });
+  return alone && pass.reductions.empty() && std::ranges::all_of(written, [](bool w) { return w; });
+}
+
+// Images of outputs are the program's own; a pass takes them from there.
+void Passes::add_copy() {
+  Pass copy{make_program(copy_of(impl_.graph), {}),
+            std::vector<std::size_t>(impl_.outputs.size()),
+            std::vector<std::optional<std::size_t>>(impl_.outputs.size()),
+            {}};
+  for (std::size_t a = 0, count = arrays_.size(); a < count; ++a) {
+    if (arrays_[a].kind != Kind::output) continue;
+    const std::size_t o = arrays_[a].index;
+    copy.inputs[o] = a;
+    copy.outputs[o] = arrays_.size();
+    arrays_.push_back(arrays_[a]);
+    arrays_[a].kind = Kind::own;
+  }
+  passes_.push_back(std::move(copy));
+}
+
+std::vector<host::Statement> Passes::replaced(const std::vector<host::Statement>& list) {
+  std::vector<host::Statement> out;
+  for (const host::Statement& s : list) {
+    if (const auto* repeat = std::get_if<host::Repeat>(&s)) {
+      host::Repeat copy = *repeat;
+      copy.body = replaced(repeat->body);
+      out.emplace_back(std::move(copy));
+    } else if (const auto* run = std::get_if<host::RunPart>(&s)) {
+      const bool at_end = std::ranges::all_of(run->outputs, [&](ArrayId a) { return arrays_[a].kind == Kind::output; });
+      for (const std::size_t pass : add(impl_.host->part(run->part).impl().graph, run->inputs, run->outputs,
+                                        at_end ? ir::OutputsAre::last : ir::OutputsAre::early))
+        out.emplace_back(host::RunPart{pass, {}, {}});
+    } else {
+      out.push_back(s);
+    }
+  }
+  return out;
+}
+
+std::vector<std::size_t> Passes::add(const ir::Graph& graph, const std::vector<ArrayId>& inputs,
+                                     const std::vector<ArrayId>& outputs, ir::OutputsAre outputs_are) {
+  ir::Totals cut = ir::totals(graph, outputs_are);
+  const std::size_t first = arrays_.size();
+  for (const ir::Place& p : cut.places) arrays_.push_back({Kind::own, 0, p.name, true, p.type, p.extents});
+  std::vector<std::size_t> made;
+  for (ir::ReducedSection& each : cut.sections) {
+    Pass pass{make_program(std::move(each.section.graph), {}), {}, {}, std::move(each.reductions)};
+    for (const ir::Section::Value& v : each.section.inputs)
+      pass.inputs.push_back(v.place ? first + v.index : inputs[v.index]);
+    for (std::size_t o = 0; o < each.section.outputs.size(); ++o)
+      pass.outputs.push_back(each.is_reduced[o] ? std::nullopt : std::optional(outputs[each.section.outputs[o].index]));
+    for (ir::Reduction& r : pass.reductions) r.place += first;
+    made.push_back(passes_.size());
+    passes_.push_back(std::move(pass));
+  }
+  return made;
+}
+
+void Passes::check() {
+  for (const Pass& pass : passes_)
+    for (std::size_t o = 0; o < pass.outputs.size() && why_not_.empty(); ++o)
+      why_not_ = global_of(pass.program.impl(), o);
+}
+
+std::vector<i64> Passes::parameters(const std::vector<Shape>& inputs) const {
+  return ir::bind_parameters(impl_.graph, inputs);
+}
+
+Shape Passes::shape_of(std::size_t array, const std::vector<i64>& parameters) const {
+  Shape shape;
+  for (const ir::SizeId n : arrays_[array].extents) shape.push_back(impl_.graph.evaluate(n, parameters));
+  return shape;
+}
+
+Shape Passes::result_of(const Pass& pass, const std::vector<i64>& parameters) const {
+  return pass.program.impl().output_shapes(parameters).front();
+}
+
+}  // namespace tessera::engine

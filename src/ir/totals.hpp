@@ -1,0 +1,40 @@
+// A graph without loops, cut at its reductions of whole images: what is reduced is an output of one section, and the
+// number that comes of it an input of those after it. So every section's outputs have windows, where nothing else is in
+// their way.
+//
+//   level 0    what depends on no reduction
+//   level n+1  what depends on one of an image of level n
+//
+// Numbers alone go from section to section: what several sections need of images, each computes for itself.
+#pragma once
+
+#include <vector>
+
+#include "ir/sections.hpp"
+
+namespace tessera::ir {
+
+struct Reduction {
+  std::size_t output = 0;  // of its section
+  Op op = Op::whole_sum;   // one of whole_*
+  std::size_t place = 0;   // where the number lies
+};
+
+struct ReducedSection {
+  Section section;  // an output that is reduced has the place of its first number
+  std::vector<Reduction> reductions;
+  std::vector<bool> is_reduced;  // of every output: nobody wants the image itself
+};
+
+struct Totals {
+  std::vector<ReducedSection> sections;  // in the order in which they run; outputs of one have the same extents
+  std::vector<Place> places;             // numbers, of one element
+};
+
+enum class OutputsAre { early, last };  // in the first section that can have them, or all in the last ones
+
+bool has_totals(const Graph&);
+// `last`: the order of the graph's outputs is kept where they have the same extents.
+Totals totals(const Graph&, OutputsAre);
+
+}  // namespace tessera::ir
