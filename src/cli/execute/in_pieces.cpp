@@ -5,31 +5,21 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <optional>
 
+#include "base/hash.hpp"
 #include "base/memory.hpp"
-#include "base/progress.hpp"
 #include "base/text.hpp"
 #include "cli/execute/passes.hpp"
-#include "cli/execute/window.hpp"
-#include "cli/tell.hpp"
-#include "data/regions.hpp"
+#include "cli/execute/result_pass.hpp"
+#include "engine/passes/passes.hpp"
 #include "engine/program_impl.hpp"
 #include "io/regions/regions.hpp"
 #include "ir/graph.hpp"
-#include "pieces/conveyor.hpp"
-#include "pieces/grid.hpp"
-#include "pieces/journal.hpp"
-#include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
 namespace {
-
-using data::shape_of;
-using pieces::Arrays;
-using pieces::Grid;
 
 [[noreturn]] void fail(std::string message, std::string help = "") {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
@@ -57,80 +47,73 @@ std::string not_in_pieces(const PieceRun& run) {
 
 class Work {
  public:
-  explicit Work(const PieceRun& run) : run_(run), lanes_(run.inputs.lanes.inputs.size()) {
+  explicit Work(const PieceRun& run) : run_(run) {
     for (const OpenInput& input : run.inputs.inputs) shapes_.push_back(input.number ? Shape{} : input.array.shape());
-    results_ = run.program.output_shapes_of(shapes_);
-    whole_ = {std::vector<i64>(results_.front().size()), results_.front()};
-    if (!run.settings.window.empty()) whole_ = parse_region(run.settings.window.text, "--window", results_.front());
-    for (const Parameter& output : run.program.outputs()) formats_.push_back(joined(output.format));
   }
 
-  // Bytes of all of it at once.
-  i64 in_memory() {
-    if (passes().body().empty()) return demand(whole_, 1).memory;
-    i64 bytes = of_arrays();
-    for (std::size_t a = 0; a < passes().arrays().size(); ++a)
-      if (passes().arrays()[a].kind == ir::host::Array::Kind::own)
-        bytes +=
-            element_count(passes().shape_of(a, parameters_)) * static_cast<i64>(passes().arrays()[a].format.size());
-    return bytes;
-  }
-  // Of inputs and outputs alone.
+  // Bytes of inputs and outputs alone.
   i64 of_arrays() const {
+    const i64 lanes = static_cast<i64>(run_.inputs.lanes.inputs.size());
     i64 bytes = 0;
     for (std::size_t i = 0; i < shapes_.size(); ++i)
       if (!run_.inputs.inputs[i].number)
         bytes += element_count(shapes_[i]) * static_cast<i64>(run_.inputs.inputs[i].array.format().size() +
-                                                              lanes_ * run_.program.inputs()[i].format.size());
-    for (std::size_t o = 0; o < formats_.size(); ++o)
-      bytes += element_count(results_[o]) * static_cast<i64>(formats_[o].size());
+                                                              lanes * run_.program.inputs()[i].format.size());
+    const std::vector<Shape> results = run_.program.output_shapes_of(shapes_);
+    for (std::size_t o = 0; o < results.size(); ++o)
+      bytes += element_count(results[o]) * lanes * static_cast<i64>(run_.program.outputs()[o].format.size());
     return bytes;
   }
-  // Why outputs have no common windows: "stage 'm' reduces a whole image"; "" where they have.
+  // Why outputs have no windows: "stage 'm' reads at places that it computes"; "" where they have.
   std::string not_in_windows() {
     if (!passes().why_not().empty()) return passes().why_not();
-    for (const Shape& shape : results_)
-      if (shape != results_.front())
-        return fmt::format("outputs have several shapes, {} and {}", to_string(results_.front()), to_string(shape));
-    return "";
+    take_apart();
+    return run_.settings.window.empty() || results_.size() == 1 ? "" : "outputs have several shapes";
+  }
+  // Bytes of all of it at once; of what has windows.
+  i64 in_memory() const {
+    if (results_.size() == 1 && passes_->body().empty()) return results_.front()->in_memory();
+    i64 bytes = of_arrays();
+    for (std::size_t a = 0; a < passes_->arrays().size(); ++a)
+      if (passes_->arrays()[a].kind == ir::host::Array::Kind::own)
+        bytes +=
+            element_count(passes_->shape_of(a, parameters_)) * static_cast<i64>(passes_->arrays()[a].format.size());
+    return bytes;
   }
 
   void run(i64 memory) {
-    // Each output is this process's while it is written; the first one's journal says what is done.
-    std::vector<std::unique_ptr<pieces::Journal>> journals;
-    for (const std::string& file : run_.destinations.files) journals.push_back(std::make_unique<pieces::Journal>(file));
-    pieces::Journal& journal = *journals.front();
+    take_apart();
     try {
-      for (std::size_t o = 0; o < formats_.size(); ++o)
-        writers_.push_back(
-            io::create_regions(run_.destinations.files[o], formats_[o], shape_of(whole_), write_options(o)));
-      plan(memory);
-      // Of what was written before something may be missing.
-      const bool all = std::ranges::all_of(writers_, [](const auto& writer) { return writer->resumed(); });
-      journal.begin(identity(), grid_.count(), run_.settings.resume && all);
+      for (const auto& result : results_) result->lock();
+      const base::Digest work = identity();
+      for (const auto& result : results_) result->open(memory, work);
     } catch (...) {
-      // Nothing was written. What an earlier run left is gone on with by other options.
-      if (!run_.settings.resume)
-        for (const auto& writer : writers_) writer->discard();
-      for (const auto& each : journals) each->leave();
+      for (const auto& result : results_) result->leave();
       throw;
     }
-    if (!passes().body().empty() && journal.count() < grid_.count()) program_->take(run_passes(pass_run(memory)));
-    go(journal);
-    for (const auto& writer : writers_) writer->commit();
-    for (const auto& each : journals) each->remove();
-    tell_of_values();
+    std::vector<std::vector<Source>> sources(results_.size());
+    const bool all_done = std::ranges::all_of(results_, [](const auto& result) { return result->is_done(); });
+    if (!passes_->body().empty() && !all_done) sources = run_passes(pass_run(memory));
+    for (std::size_t k = 0; k < results_.size(); ++k) results_[k]->run(std::move(sources[k]));
+    for (const auto& result : results_) result->commit();
   }
 
  private:
   const engine::Passes& passes() {
-    if (!passes_) {
-      passes_.emplace(run_.program);
-      parameters_ = passes_->parameters(shapes_);
-      program_.emplace(passes_->last().program, sources_of_last(*passes_, parameters_, run_.inputs), parameters_,
-                       PieceLanes{lanes_}, run_.settings.input, run_.options);
-    }
+    if (!passes_) passes_.emplace(run_.program);
     return *passes_;
+  }
+
+  void take_apart() {
+    if (!results_.empty()) return;
+    parameters_ = passes().parameters(shapes_);
+    for (const std::size_t last : passes_->last()) {
+      const engine::Pass& pass = passes_->passes()[last];
+      std::vector<std::size_t> outputs;
+      for (const auto& array : pass.outputs) outputs.push_back(passes_->arrays()[*array].index);
+      results_.push_back(std::make_unique<ResultPass>(
+          run_, pass, std::move(outputs), sources_of(*passes_, pass, parameters_, run_.inputs), parameters_));
+    }
   }
 
   PassRun pass_run(i64 memory) const {
@@ -146,113 +129,7 @@ class Work {
             &run_.interrupt.flag()};
   }
 
-  void plan(i64 memory) {
-    passes();
-    const Room room = room_of(memory);
-    const pieces::Chosen chosen =
-        pieces::choose_grid(whole_, common_chunk(), room.memory, [&](const Region& box) { return demand(box, 2); });
-    grid_ = chosen.grid;
-    i64 most = chosen.memory;
-    run::cpu::limit_pooled_scratch(
-        static_cast<std::size_t>(PieceProgram::pooled_beside(program_->needs(grid_.box(grid_.count() / 2)).memory)));
-    most += keep_chunks(program_->sources(), room.memory - most, most);
-    if (!run_.settings.quiet)
-      tell("{}: {} piece{} of {}, at most {} of memory\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
-           to_string(grid_.piece), base::format_bytes(static_cast<double>(room.held + most)));
-  }
-
-  void go(pieces::Journal& journal) {
-    std::vector<i64> left;
-    for (i64 k = 0; k < grid_.count(); ++k)
-      if (!journal.is_done(k)) left.push_back(k);
-    if (journal.resumes() && !run_.settings.quiet)
-      tell("{}: {} of {} pieces are done already\n", run_.label, grid_.count() - static_cast<i64>(left.size()),
-           grid_.count());
-    const std::vector<std::string> before = identities();
-    const auto sync = [&] {
-      for (const auto& writer : writers_) writer->sync();
-    };
-    std::optional<base::ProgressBar> bar;
-    if (!run_.settings.quiet) bar.emplace(run_.label, static_cast<i64>(left.size()));
-    try {
-      pieces::convey(left,
-                     {.read = [&](i64 k) { return read(grid_.box(k)); },
-                      .compute = [&](i64 k, const Arrays& in) { return compute(grid_.box(k), in); },
-                      .write =
-                          [&](i64 k, const Arrays& out) {
-                            write(grid_.box(k), out);
-                            journal.add(k, sync);
-                          },
-                      .done =
-                          [&](i64 done) {
-                            if (bar) bar->update(done);
-                          }},
-                     &run_.interrupt.flag());
-      journal.flush(sync);
-    } catch (...) {
-      bar.reset();
-      try {
-        journal.flush(sync);
-      } catch (const Error&) {  // what could not be written is not named
-      }
-      tell("note: {} of {} pieces are written; --resume goes on with the others\n", journal.count(), grid_.count());
-      throw;
-    }
-    if (identities() != before)
-      throw Error(ErrorClass::io, "an input has changed while it was read", {},
-                  "run again without --resume, once nobody writes it");
-  }
-
-  // Several lanes are one output with a field for each.
-  Format joined(const Format& format) const {
-    if (lanes_ == 1) return format;
-    return io::named_pixels(format.scalar, run_.inputs.lanes.channels);
-  }
-  // `ahead`: pieces that are there at once on either side of the computation.
-  pieces::Demand demand(const Region& box, i64 ahead) const {
-    pieces::Demand d = program_->demand(box, ahead);
-    i64 beside = 0;
-    for (std::size_t o = 0; o < formats_.size(); ++o) {
-      const i64 bytes = element_count(shape_of(box)) * static_cast<i64>(formats_[o].size());
-      d.memory += (ahead + (lanes_ > 1 ? 1 : 0)) * bytes;
-      if (o < writers_.size()) beside = std::max(beside, writers_[o]->beside(at_origin(box)));
-      d.work += static_cast<double>(bytes);
-    }
-    d.memory += beside;
-    return d;
-  }
-
-  // A region of the file, which may begin within the result.
-  Region at_origin(Region box) const {
-    for (std::size_t d = 0; d < box.begin.size(); ++d) {
-      box.begin[d] -= whole_.begin[d];
-      box.end[d] -= whole_.begin[d];
-    }
-    return box;
-  }
-
-  io::RegionWriteOptions write_options(std::size_t o) const {
-    io::RegionWriteOptions how{run_.destinations.written[o], run_.settings.resume,
-                               levels_of(run_.destinations.files[o], run_.settings.output)};
-    how.write.header = header_of(shape_of(whole_), run_.inputs.lanes, run_.destinations);
-    return how;
-  }
-  // Edges that are those of chunks of all outputs.
-  Shape common_chunk() const {
-    Shape chunk(whole_.begin.size(), 1);
-    for (const auto& writer : writers_)
-      for (std::size_t d = 0; d < chunk.size(); ++d)
-        chunk[d] = std::min(std::lcm(chunk[d], writer->layout().chunk[d]), writer->layout().shape[d]);
-    return chunk;
-  }
-
-  std::vector<std::string> identities() const {
-    std::vector<std::string> all;
-    for (const OpenInput& input : run_.inputs.inputs)
-      all.push_back(input.reader != nullptr ? input.reader->identity() : std::string());
-    return all;
-  }
-
+  // What the work is: pieces of another one are none of this.
   base::Digest identity() const {
     base::Hasher hasher;
     const RunOptions& o = run_.options;
@@ -274,59 +151,14 @@ class Work {
     for (const std::string& range : run_.settings.output.values.range) hasher.text(range);
     hasher.text(run_.settings.output.compression).number(run_.settings.output.levels);
     for (const std::string& file : run_.destinations.files) hasher.text(file);
-    hasher.text(to_string(whole_.begin)).text(to_string(whole_.end)).text(to_string(grid_.piece));
     return hasher.finish();
   }
 
-  Arrays read(const Region& box) {
-    return program_->read(box, buffers_, [&](const OpenInput& input, const Array& part) {
-      if (run_.settings.input.note_nodata && !noted_) noted_ = note_nodata(input, part);
-    });
-  }
-
-  Arrays compute(const Region& box, const Arrays& raw) {
-    if (lanes_ > 1) return fitted(join_lanes(run_.program, run_.inputs.lanes, program_->compute(box, raw, {})));
-    Arrays results;
-    for (const Format& format : formats_) results.push_back(buffers_.take(format, shape_of(box)));
-    return fitted(program_->compute(box, raw, results).front());
-  }
-
-  // As the options say how results become the numbers of a file.
-  Arrays fitted(Arrays results) const {
-    if (run_.settings.output.values.range.empty()) return results;
-    for (std::size_t o = 0; o < results.size(); ++o) {
-      const Target target = target_of(run_.destinations.paths[o], results[o].format(), run_.inputs.lanes, {});
-      results[o] = fit_values(run_.program, results[o], target, run_.settings.output.values, run_.inputs.lanes).array;
-    }
-    return results;
-  }
-
-  void write(const Region& box, const Arrays& results) {
-    for (std::size_t o = 0; o < results.size(); ++o) writers_[o]->write(at_origin(box), results[o]);
-  }
-
-  void tell_of_values() const {
-    for (const auto& writer : writers_) {
-      const io::WriteReport report = writer->report();
-      if (report.saturated > 0)
-        tell("note: {} of {} values did not fit {} and were clamped\n", report.saturated, report.values,
-             name_of(report.type));
-      if (!report.lost.empty()) tell("note: {} does not keep {}\n", report.format, base::list_of(report.lost, "and"));
-    }
-  }
-
   const PieceRun& run_;
-  const std::size_t lanes_;
-  std::optional<engine::Passes> passes_;  // once asked for
-  std::optional<PieceProgram> program_;   // of the last one
+  std::vector<Shape> shapes_;  // of inputs
+  std::optional<engine::Passes> passes_;
   std::vector<i64> parameters_;
-  std::vector<Shape> shapes_, results_;
-  std::vector<Format> formats_;  // of the outputs, lanes joined
-  Region whole_;                 // of the result, what is wanted
-  std::vector<std::unique_ptr<io::RegionWriter>> writers_;
-  Grid grid_;
-  pieces::Buffers buffers_;
-  bool noted_ = false;
+  std::vector<std::unique_ptr<ResultPass>> results_;
 };
 
 }  // namespace

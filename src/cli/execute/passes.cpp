@@ -16,6 +16,7 @@
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "cli/tell.hpp"
+#include "data/element.hpp"
 #include "data/regions.hpp"
 #include "engine/passes/total.hpp"
 #include "ir/build.hpp"
@@ -54,11 +55,14 @@ class Runner {
     for (std::size_t a = 0; a < arrays_.size(); ++a) arrays_[a] = source_of(run.passes, a, run.parameters, run.inputs);
   }
 
-  std::vector<Source> run() {
+  std::vector<std::vector<Source>> run() {
     statements(run_.passes.body());
-    std::vector<Source> sources;
-    for (const std::size_t a : run_.passes.last().inputs) sources.push_back(arrays_[a]);
-    return sources;
+    std::vector<std::vector<Source>> of_last;
+    for (const std::size_t pass : run_.passes.last()) {
+      of_last.emplace_back();
+      for (const std::size_t a : run_.passes.passes()[pass].inputs) of_last.back().push_back(arrays_[a]);
+    }
+    return of_last;
   }
 
  private:
@@ -125,7 +129,7 @@ class Runner {
     const double number =
         ir::evaluate(ir::Op::convert, type, ir::whole_type(r.op, program.formats()[r.output].scalar), value);
     const Array one(array.format, Shape(array.extents.size(), 1));
-    one.copy_from(Array::share(nullptr, scalar(number, type).data(), type, one.shape()));
+    store_element(type, one.as<std::byte>(), number);
     arrays_[r.place].numbers = {one};
   }
 
@@ -226,25 +230,23 @@ i64 keep_chunks(const std::vector<Source>& sources, i64 left, i64 most_of_pieces
   return kept;
 }
 
-std::vector<Source> sources_of_last(const engine::Passes& passes, const std::vector<i64>& parameters,
-                                    const OpenInputs& inputs) {
+std::vector<Source> sources_of(const engine::Passes& passes, const Pass& pass, const std::vector<i64>& parameters,
+                               const OpenInputs& inputs) {
   std::vector<Source> sources;
-  for (const std::size_t a : passes.last().inputs) sources.push_back(source_of(passes, a, parameters, inputs));
+  for (const std::size_t a : pass.inputs) sources.push_back(source_of(passes, a, parameters, inputs));
   return sources;
 }
 
-std::vector<Source> run_passes(const PassRun& run) {
+std::vector<std::vector<Source>> run_passes(const PassRun& run) {
   const std::size_t lanes = run.inputs.lanes.inputs.size();
-  std::vector<Source> all;
-  for (std::size_t c = 0; c < lanes; ++c) {
-    std::vector<Source> of_lane = Runner(run, {lanes, lanes > 1 ? std::optional(c) : std::nullopt}).run();
-    if (all.empty()) {
-      all = std::move(of_lane);
-      continue;
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      std::ranges::move(of_lane[i].numbers, std::back_inserter(all[i].numbers));
-      std::ranges::move(of_lane[i].images, std::back_inserter(all[i].images));
+  auto all = Runner(run, {lanes, lanes > 1 ? std::optional<std::size_t>(0) : std::nullopt}).run();
+  for (std::size_t c = 1; c < lanes; ++c) {
+    auto of_lane = Runner(run, {lanes, c}).run();
+    for (std::size_t pass = 0; pass < all.size(); ++pass) {
+      for (std::size_t i = 0; i < all[pass].size(); ++i) {
+        std::ranges::move(of_lane[pass][i].numbers, std::back_inserter(all[pass][i].numbers));
+        std::ranges::move(of_lane[pass][i].images, std::back_inserter(all[pass][i].images));
+      }
     }
   }
   return all;

@@ -1,4 +1,4 @@
-// The passes of a program before the one that writes its results: totals of images, turns of loops. What lies between
+// The passes of a program before those that write its results: totals of images, turns of loops. What lies between
 // them is in files without a name beside the first result.
 #pragma once
 
@@ -23,10 +23,11 @@ struct PassRun {
   const std::atomic<bool>* cancel = nullptr;
 };
 
-// What the last one reads, before the others have made it.
-std::vector<Source> sources_of_last(const engine::Passes&, const std::vector<i64>& parameters, const OpenInputs&);
-// Runs the others; what the last one reads.
-std::vector<Source> run_passes(const PassRun&);
+// What a pass reads, before others have made it.
+std::vector<Source> sources_of(const engine::Passes&, const engine::Pass&, const std::vector<i64>& parameters,
+                               const OpenInputs&);
+// Runs all but the last ones; what each of these reads.
+std::vector<std::vector<Source>> run_passes(const PassRun&);
 
 // Of this process, now.
 i64 resident_memory();

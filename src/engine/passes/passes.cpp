@@ -17,6 +17,10 @@ namespace {
 namespace host = ir::host;
 using Kind = host::Array::Kind;
 
+host::RunPart run_of(std::size_t pass) {
+  return {pass, {}, {}};
+}
+
 // Takes images as they are, out of the arrays that have them.
 ir::Graph copy_of(const ir::Graph& graph) {
   ir::Graph copy = graph;
@@ -45,22 +49,24 @@ ir::Graph copy_of(const ir::Graph& graph) {
 }  // namespace
 
 Passes::Passes(const Program& program) : impl_(program.impl()) {
-  bool windows = true;
-  for (std::size_t o = 0; o < impl_.outputs.size(); ++o) windows = windows && global_of(impl_, o).empty();
-  if (windows || (!impl_.host && !ir::has_totals(impl_.graph))) {  // as it is
-    of_graph(impl_.graph);
-    Pass whole{program, {}, {}, {}};
-    for (std::size_t k = 0; k < impl_.inputs.size(); ++k) whole.inputs.push_back(k);
-    for (std::size_t o = 0; o < impl_.outputs.size(); ++o) whole.outputs.emplace_back(impl_.inputs.size() + o);
-    passes_.push_back(std::move(whole));
-  } else if (!impl_.host) {
-    of_graph(impl_.graph);
-    std::vector<ArrayId> inputs(impl_.inputs.size()), outputs(impl_.outputs.size());
-    std::iota(inputs.begin(), inputs.end(), ArrayId{0});
-    std::iota(outputs.begin(), outputs.end(), inputs.size());
-    std::vector<std::size_t> made = add(impl_.graph, inputs, outputs, ir::OutputsAre::last);
-    made.pop_back();
-    for (const std::size_t pass : made) body_.emplace_back(host::RunPart{pass, {}, {}});
+  const ir::Graph& graph = impl_.graph;
+  const auto extents = [&](const ir::Output& o) { return graph.stage(o.stages.front()).domain; };
+  bool windows = true, alike = true;
+  for (std::size_t o = 0; o < impl_.outputs.size(); ++o) {
+    windows = windows && global_of(impl_, o).empty();
+    alike = alike && extents(graph.outputs[o]) == extents(graph.outputs.front());
+  }
+  std::vector<ArrayId> inputs(impl_.inputs.size()), outputs(impl_.outputs.size());
+  std::iota(inputs.begin(), inputs.end(), ArrayId{0});
+  std::iota(outputs.begin(), outputs.end(), inputs.size());
+  if (windows && alike) {  // as it is
+    of_graph(graph);
+    passes_.push_back({program, inputs, {outputs.begin(), outputs.end()}, {}});
+    last_ = {0};
+  } else if (windows || !impl_.host) {
+    of_graph(graph);
+    for (const std::size_t pass : add(graph, inputs, outputs, ir::OutputsAre::last)) body_.emplace_back(run_of(pass));
+    end_with_outputs();
   } else {
     of_host_program(impl_.host->program());
   }
@@ -85,42 +91,42 @@ void Passes::of_host_program(const host::Program& program) {
   }
   arrays_ = program.arrays;
   body_ = replaced(program.body);
-  // The last statement that runs makes the outputs, or what has them is taken from where it lies.
-  std::size_t last = body_.size();
-  while (last > 0 && std::holds_alternative<host::Release>(body_[last - 1])) --last;
-  if (last > 0)
-    if (const auto* run = std::get_if<host::RunPart>(&body_[last - 1]);
-        run != nullptr && run->part + 1 == passes_.size() && writes_all(passes_.back())) {
-      body_.erase(body_.begin() + static_cast<std::ptrdiff_t>(last) - 1, body_.end());
-      return;
-    }
-  add_copy();
+  if (!end_with_outputs()) add_copy();
 }
 
-bool Passes::writes_all(const Pass& pass) const {
-  std::vector<bool> written(impl_.outputs.size());
-  for (const auto& o : pass.outputs)
-    if (o && arrays_[*o].kind == Kind::output) written[arrays_[*o].index] = true;
-  const bool alone =
-      std::ranges::all_of(pass.outputs, [&](const auto& o) { return o && arrays_[*o].kind == Kind::output; });
-  return alone && pass.reductions.empty() && std::ranges::all_of(written, [](bool w) { return w; });
+// What runs last and makes outputs alone, where that makes all of them.
+bool Passes::end_with_outputs() {
+  const auto to_result = [&](const auto& o) { return o && arrays_[*o].kind == Kind::output; };
+  std::vector<std::size_t> last;
+  std::size_t end = body_.size(), written = 0;
+  for (; end > 0; --end) {
+    if (std::holds_alternative<host::Release>(body_[end - 1])) continue;
+    const auto* run = std::get_if<host::RunPart>(&body_[end - 1]);
+    if (run == nullptr || !std::ranges::all_of(passes_[run->part].outputs, to_result)) break;
+    last.insert(last.begin(), run->part);
+    written += passes_[run->part].outputs.size();
+  }
+  if (written != impl_.outputs.size()) return false;
+  body_.erase(body_.begin() + static_cast<std::ptrdiff_t>(end), body_.end());
+  last_ = std::move(last);
+  return true;
 }
 
-// Images of outputs are the program's own; a pass takes them from there.
+// Images of outputs are the program's own; passes take them from there.
 void Passes::add_copy() {
-  Pass copy{make_program(copy_of(impl_.graph), {}),
-            std::vector<std::size_t>(impl_.outputs.size()),
-            std::vector<std::optional<std::size_t>>(impl_.outputs.size()),
-            {}};
+  std::vector<ArrayId> from(impl_.outputs.size()), to(impl_.outputs.size());
   for (std::size_t a = 0, count = arrays_.size(); a < count; ++a) {
     if (arrays_[a].kind != Kind::output) continue;
-    const std::size_t o = arrays_[a].index;
-    copy.inputs[o] = a;
-    copy.outputs[o] = arrays_.size();
+    from[arrays_[a].index] = a;
+    to[arrays_[a].index] = arrays_.size();
     arrays_.push_back(arrays_[a]);
     arrays_[a].kind = Kind::own;
+    std::erase_if(body_, [&](const host::Statement& s) {  // it stays
+      const auto* release = std::get_if<host::Release>(&s);
+      return release != nullptr && release->array == a;
+    });
   }
-  passes_.push_back(std::move(copy));
+  last_ = add(copy_of(impl_.graph), from, to, ir::OutputsAre::last);
 }
 
 std::vector<host::Statement> Passes::replaced(const std::vector<host::Statement>& list) {
@@ -134,7 +140,7 @@ std::vector<host::Statement> Passes::replaced(const std::vector<host::Statement>
       const bool at_end = std::ranges::all_of(run->outputs, [&](ArrayId a) { return arrays_[a].kind == Kind::output; });
       for (const std::size_t pass : add(impl_.host->part(run->part).impl().graph, run->inputs, run->outputs,
                                         at_end ? ir::OutputsAre::last : ir::OutputsAre::early))
-        out.emplace_back(host::RunPart{pass, {}, {}});
+        out.emplace_back(run_of(pass));
     } else {
       out.push_back(s);
     }

@@ -30,11 +30,12 @@ class Passes {
 
   // Why results are not made in parts: "stage 'm' reads at places that it computes"; "" where they are.
   const std::string& why_not() const { return why_not_; }
-  // All but `last`, which writes the outputs. RunPart and Reduction name passes and arrays.
+  // All but those that write the outputs, which are `last`: one for outputs of the same extents. RunPart and Reduction
+  // name passes and arrays.
   const std::vector<ir::host::Array>& arrays() const { return arrays_; }
   const std::vector<ir::host::Statement>& body() const { return body_; }
   const std::vector<Pass>& passes() const { return passes_; }
-  const Pass& last() const { return passes_.back(); }
+  const std::vector<std::size_t>& last() const { return last_; }  // passes
 
   std::vector<i64> parameters(const std::vector<Shape>& inputs) const;
   Shape shape_of(std::size_t array, const std::vector<i64>& parameters) const;
@@ -49,7 +50,7 @@ class Passes {
   std::vector<std::size_t> add(const ir::Graph&, const std::vector<ArrayId>& inputs,
                                const std::vector<ArrayId>& outputs, ir::OutputsAre);
   std::vector<ir::host::Statement> replaced(const std::vector<ir::host::Statement>&);
-  bool writes_all(const Pass&) const;
+  bool end_with_outputs();
   void add_copy();
   void check();
 
@@ -58,6 +59,7 @@ class Passes {
   std::vector<ir::host::Array> arrays_;
   std::vector<ir::host::Statement> body_;
   std::vector<Pass> passes_;
+  std::vector<std::size_t> last_;
 };
 
 }  // namespace tessera::engine

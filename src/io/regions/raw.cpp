@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <utility>
@@ -150,6 +151,15 @@ class RawReader : public FileReader {
   i64 per_part_ = 0;
 };
 
+// Dense; bytes of no field are 0, as in every file.
+Array without_padding(const Array& run) {
+  if (!run.format().has_padding()) return run.contiguous() ? run : run.clone();
+  Array dense(run.format(), run.shape());
+  std::memset(dense.data(), 0, static_cast<std::size_t>(dense.count()) * dense.format().size());
+  for (const Format::Field& f : run.format().fields) dense.field(f.name).copy_from(run.field(f.name));
+  return dense;
+}
+
 class RawWriter : public FileWriter {
  public:
   RawWriter(const std::string& path, FileLayout layout, const std::string& header, bool resume)
@@ -171,7 +181,7 @@ class RawWriter : public FileWriter {
     check_chunks(layout_, file_.path(), region, from);
     const i64 size = static_cast<i64>(layout_.element.size());
     for_each_run(layout_.shape, region, from, [&](i64 first, const Array& run) {
-      const Array dense = run.contiguous() ? run : run.clone();
+      const Array dense = without_padding(run);
       file_.write_at(begin_ + first * size, std::span(static_cast<const std::byte*>(dense.data()),
                                                       static_cast<std::size_t>(dense.count() * size)));
     });

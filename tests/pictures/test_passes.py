@@ -1,0 +1,134 @@
+"""Totals and loops with a test in pieces: programs of the zoo that have some, and the example, as files by region. Whatever
+takes all of an image goes over it once more; the bits are those of a run in memory."""
+
+import re
+
+import numpy
+import pytest
+
+from conftest import SOURCE
+
+SMALL = "240MiB"  # of it 170 for pieces
+TYPES = {
+    "bool": "?", "uint8": "u1", "int8": "u1", "int16": "i2", "uint16": "u2", "int": "i4", "uint32": "u4", "half": "f2",
+    "float": "f4", "double": "f8",
+}
+ZOO = SOURCE / "tests" / "zoo"
+PROGRAMS = sorted([*(ZOO / "loops").glob("*.forma"), *(ZOO / "reductions").glob("*.forma")])
+DECLARED = re.compile(r"^vector#\d (\w+) (\w+)\[([^\]]*)\];", re.MULTILINE)
+
+
+def fields_of(source, name):
+    found = re.search(r"struct " + name + r" \{([^}]*)\}", source)
+    return [(field, TYPES[kind]) for kind, field in re.findall(r"(\w+) (\w+);", found.group(1))] if found else None
+
+
+def random_image(numbers, kind, shape):
+    if kind == "?":
+        return numbers.random(shape) < 0.3
+    if kind[0] == "f":
+        return (numbers.standard_normal(shape) * 20).astype(kind)
+    limits = numpy.iinfo(kind)
+    return numbers.integers(limits.min, limits.max, shape, dtype=kind, endpoint=True)
+
+
+def write_inputs(tessera, numbers, source, extents):
+    """A file for every image that the program declares, extents by their names."""
+    words = []
+    for kind, name, declared in DECLARED.findall(source):
+        shape = [eval(extent, {}, extents) for extent in declared.split(",")]
+        fields = fields_of(source, kind)
+        if fields:
+            image = numpy.zeros(shape, fields)
+            for field, of in fields:
+                image[field] = random_image(numbers, of, shape)
+        else:
+            image = random_image(numbers, TYPES[kind], shape)
+        numpy.save(tessera.folder / f"{name}.npy", image)
+        words.append(f"{name}={name}.npy")
+    return words
+
+
+def outputs_of(source):
+    """Their names, of the only `return` that begins a line."""
+    results = re.findall(r"^return (.*);", source, re.MULTILINE)[-1]
+    names = re.findall(r"(?:^|, )(\w+) = ", results)
+    return names or [""]
+
+
+def run_both(tessera, program, words, names, *options):
+    wholes, parts = [], []
+    for k, name in enumerate(names):
+        wholes += ["-o", f"whole{k}.npy" if not name else f"{name}=whole{k}.npy"]
+        parts += ["-o", f"parts{k}.npy" if not name else f"{name}=parts{k}.npy"]
+    tessera("run", program, *words, "-q", *options, *wholes)
+    said = tessera("run", program, *words, "--resume", "--memory", SMALL, *options, *parts).stderr
+    for k in range(len(names)):
+        assert (tessera.folder / f"whole{k}.npy").read_bytes() == (tessera.folder / f"parts{k}.npy").read_bytes(), names[k]
+    assert {path.suffix for path in tessera.folder.iterdir()} <= {".npy", ".forma"}
+    return said
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("numbers_are", ["fast", "exact"])
+def test_programs_of_the_zoo(tessera, numbers, program, numbers_are):
+    source = program.read_text()
+    for extents in ({"J": 2, "K": 3, "M": 61, "N": 83}, {"J": 3, "K": 20, "M": 170, "N": 210}):
+        words = write_inputs(tessera, numbers, source, extents)
+        run_both(tessera, program, words, outputs_of(source), *(["--exact"] if numbers_are == "exact" else []))
+
+
+@pytest.mark.parametrize("kind", ["float", "double", "uint8"])
+def test_many_pieces(tessera, numbers, kind):
+    """Of several levels: a mean, a deviation from it, the largest of what is normalised by both."""
+    (tessera.folder / "p.forma").write_text(
+        "stencil off(vector#2 float X, float m) { return (X - m) * (X - m); } "
+        "stencil by(vector#2 float X, float m, float s) { return (X@[-1,0] + X@[1,1] - m) / s; } "
+        "stencil of(vector#2 float X) { return cast<float>(X); } "
+        "stencil over(vector#2 float X, float m) { return X / m; } "
+        f"parameter M, N; vector#2 {kind} a[M,N]; b = of(a); m = mean(b); v = mean(off(b, m)); "
+        "n = by(b:mirror, m, v); return r = over(n, max(n)), low = min(n), n = n;".replace("vector#2 float X) { return cast", f"vector#2 {kind} X) {{ return cast")
+    )
+    image = (numbers.standard_normal((5200, 3100)) * 40 + 90).clip(0, 255).astype(TYPES[kind])
+    numpy.save(tessera.folder / "a.npy", image)
+    said = run_both(tessera, "p.forma", ["a.npy"], ["r", "low", "n"])
+    pieces = [int(count) for count in re.findall(r"(\d+) pieces? of", said)]
+    assert len(pieces) >= 4 and max(pieces) > 2, said
+    # Memory is kept, whatever passes take.
+    assert all(float(most) <= 240 for most in re.findall(r"at most ([\d.]+) MiB", said))
+
+
+def test_colours_have_totals_and_loops_of_their_own(tessera, numbers):
+    colours = numbers.random((310, 290, 3), dtype="float32") * numpy.array([20, 90, 200], dtype="float32")
+    numpy.save(tessera.folder / "rgb.npy", colours)
+    run_both(tessera, SOURCE / "examples" / "perona_malik.forma", ["rgb.npy"], [""], "--axes", "yxc")
+    (tessera.folder / "p.forma").write_text(
+        "stencil f(vector#2 float X, float m) { return X / m; } parameter M, N; vector#2 float a[M,N]; "
+        "return f(a, max(a));"
+    )
+    run_both(tessera, "p.forma", ["rgb.npy"], [""], "--axes", "yxc")
+
+
+def test_what_is_computed_with_what_was_read(tessera, numbers):
+    """An image that does not depend on inputs, and one that nothing but its mean is read of."""
+    numpy.save(tessera.folder / "a.npy", numbers.random((90, 70), dtype="float32"))
+    numpy.save(tessera.folder / "b.npy", numbers.random((200, 300), dtype="float32"))
+    (tessera.folder / "p.forma").write_text(
+        "stencil f(vector#2 float X, float m, float n) { return X * m + n; } "
+        "stencil s(vector#2 float Y) { return Y * 2; } "
+        "parameter M, N, P, Q; vector#2 float a[M,N]; vector#2 float b[P,Q]; return f(a, mean(s(b)), max(b));"
+    )
+    run_both(tessera, "p.forma", ["a.npy", "b.npy"], [""])
+
+
+def test_programs_that_have_no_passes_say_why(tessera, numbers):
+    numpy.save(tessera.folder / "a.npy", numbers.random((90, 70), dtype="float32"))
+    (tessera.folder / "p.forma").write_text(
+        "stencil f(vector#2 float X, vector#2 float Y) { return Y + X@<1>[int(Y) % 7, 0]; } "
+        "parameter M, N; vector#2 float a[M,N]; return f(a, a);"
+    )
+    (tessera.folder / "q.forma").write_text("parameter M, N; vector#2 float a[M,N]; return ifft(fft(a)).re;")
+    for program in ("q.forma",):
+        error = tessera("run", program, "a.npy", "--resume", "-o", "x.npy", status=2).stderr
+        assert "is not made in pieces" in error and "in memory" in error
+        assert not list(tessera.folder.glob("x.*"))
