@@ -119,16 +119,3 @@ def test_what_is_computed_with_what_was_read(tessera, numbers):
         "parameter M, N, P, Q; vector#2 float a[M,N]; vector#2 float b[P,Q]; return f(a, mean(s(b)), max(b));"
     )
     run_both(tessera, "p.forma", ["a.npy", "b.npy"], [""])
-
-
-def test_programs_that_have_no_passes_say_why(tessera, numbers):
-    numpy.save(tessera.folder / "a.npy", numbers.random((90, 70), dtype="float32"))
-    (tessera.folder / "p.forma").write_text(
-        "stencil f(vector#2 float X, vector#2 float Y) { return Y + X@<1>[int(Y) % 7, 0]; } "
-        "parameter M, N; vector#2 float a[M,N]; return f(a, a);"
-    )
-    (tessera.folder / "q.forma").write_text("parameter M, N; vector#2 float a[M,N]; return ifft(fft(a)).re;")
-    for program in ("q.forma",):
-        error = tessera("run", program, "a.npy", "--resume", "-o", "x.npy", status=2).stderr
-        assert "is not made in pieces" in error and "in memory" in error
-        assert not list(tessera.folder.glob("x.*"))
