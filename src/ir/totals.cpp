@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/reductions.hpp"
 #include "ir/section_graph.hpp"
 
 namespace tessera::ir {
@@ -14,19 +15,26 @@ bool is_total(const Graph& g, StageId s) {
   return stage.kind == StageKind::point && is_whole(g.node(stage.body).op);
 }
 
+std::vector<bool> live_stages(const Graph& g) {
+  std::vector<bool> live(g.stage_count());
+  for (const Output& o : g.outputs)
+    for (const StageId s : o.stages) live[s] = true;
+  for (auto s = static_cast<StageId>(g.stage_count()); s-- > 0;)
+    if (live[s])
+      for (const StageId p : sources(g, s)) live[p] = true;
+  return live;
+}
+
 class Cut {
  public:
-  Cut(const Graph& g, OutputsAre outputs) : g_(g), level_(g.stage_count()), live_(g.stage_count()) {
-    for (const Output& o : g.outputs)
-      for (const StageId s : o.stages) live_[s] = true;
-    for (auto s = static_cast<StageId>(g.stage_count()); s-- > 0;)
-      if (live_[s])
-        for (const StageId p : sources(g, s)) live_[p] = true;
+  Cut(const Graph& g, OutputsAre outputs, const std::vector<StageId>& stored)
+      : g_(g), level_(g.stage_count()), live_(live_stages(g)), stored_(g.stage_count()) {
+    for (const StageId s : stored) stored_[s] = true;
     for (StageId s = 0; s < g.stage_count(); ++s) {
-      for (const StageId p : sources(g, s)) level_[s] = std::max(level_[s], level_[p]);
+      for (const StageId p : sources(g, s)) level_[s] = std::max(level_[s], level_[p] + (stored_[p] ? 1 : 0));
       if (is_total(g, s)) ++level_[s];
       if (live_[s]) last_ = std::max(last_, level_[s]);
-      if (live_[s] && is_total(g, s)) {
+      if (live_[s] && (is_total(g, s) || stored_[s])) {
         places_[s] = result_.places.size();
         result_.places.push_back({g.stage(s).name, g.stage(s).type, g.stage(s).domain});
       }
@@ -38,7 +46,8 @@ class Cut {
 
  private:
   struct Wanted {
-    std::vector<std::size_t> outputs;                // of the graph
+    std::vector<std::size_t> outputs;  // of the graph
+    std::vector<StageId> stored;
     std::map<StageId, std::vector<StageId>> totals;  // by the image that they reduce
   };
 
@@ -60,19 +69,24 @@ class Cut {
       const StageId image = g_.node(g_.stage(s).body).stage;
       wanted(g_.stage(image).domain).totals[image].push_back(s);
     }
+    for (StageId s = 0; s < g_.stage_count(); ++s)
+      if (live_[s] && stored_[s] && level_[s] == level) wanted(g_.stage(s).domain).stored.push_back(s);
     for (std::size_t o = 0; o < g_.outputs.size(); ++o)
       if ((outputs == OutputsAre::last ? last_ : level_of(g_.outputs[o])) == level)
         wanted(g_.stage(g_.outputs[o].stages.front()).domain).outputs.push_back(o);
-    for (const auto& [extents, of] : by_extents) section(of);
+    for (const auto& [extents, of] : by_extents) section(of, level);
   }
 
-  void section(const Wanted& wanted) {
+  void section(const Wanted& wanted, std::size_t level) {
     SectionGraph graph(g_, places_);
     std::vector<bool> needed(g_.stage_count());
     for (const std::size_t o : wanted.outputs)
       for (const StageId s : g_.outputs[o].stages) needed[s] = true;
+    for (const StageId s : wanted.stored) needed[s] = true;
     for (const auto& [image, totals] : wanted.totals) needed[image] = true;
-    const auto given = [&](StageId s) { return g_.stage(s).kind == StageKind::input || is_total(g_, s); };
+    const auto given = [&](StageId s) {
+      return g_.stage(s).kind == StageKind::input || is_total(g_, s) || (stored_[s] && level_[s] < level);
+    };
     for (auto s = static_cast<StageId>(g_.stage_count()); s-- > 0;)
       if (needed[s] && !given(s))
         for (const StageId p : sources(g_, s)) needed[p] = true;
@@ -83,6 +97,10 @@ class Cut {
     ReducedSection made;
     for (const std::size_t o : wanted.outputs) {
       graph.output(g_.outputs[o].name, g_.outputs[o].format, g_.outputs[o].stages, {false, o});
+      made.is_reduced.push_back(false);
+    }
+    for (const StageId s : wanted.stored) {
+      graph.output(g_.stage(s).name, g_.stage(s).type, {s}, {true, places_.at(s)});
       made.is_reduced.push_back(false);
     }
     for (const auto& [image, totals] : wanted.totals) {
@@ -97,7 +115,7 @@ class Cut {
 
   const Graph& g_;
   std::vector<std::size_t> level_;
-  std::vector<bool> live_;
+  std::vector<bool> live_, stored_;
   std::size_t last_ = 0;
   std::map<StageId, std::size_t> places_;
   Totals result_;
@@ -111,8 +129,40 @@ bool has_totals(const Graph& g) {
   return false;
 }
 
-Totals totals(const Graph& g, OutputsAre outputs) {
-  return Cut(g, outputs).result();
+Totals totals(const Graph& g, OutputsAre outputs, const std::vector<StageId>& stored) {
+  return Cut(g, outputs, stored).result();
+}
+
+std::vector<StageId> stored_for(const Graph& g, std::size_t parts) {
+  constexpr std::size_t most = 4;
+  const std::vector<bool> live = live_stages(g);
+  // Of every stage, the last one that reads it.
+  std::vector<StageId> last(g.stage_count());
+  std::size_t points = 0;
+  for (StageId s = 0; s < g.stage_count(); ++s) {
+    if (!live[s]) continue;
+    points += g.stage(s).kind == StageKind::input ? 0 : 1;
+    for (const StageId p : sources(g, s)) last[p] = s;
+  }
+  for (const Output& o : g.outputs)
+    for (const StageId s : o.stages) last[s] = static_cast<StageId>(g.stage_count());
+  // Behind each stage: what lies before and is read after.
+  std::vector<StageId> stored, open;
+  std::size_t done = 0, next = 1;
+  for (StageId s = 0; s < g.stage_count() && next < parts; ++s) {
+    if (!live[s] || g.stage(s).kind == StageKind::input) continue;
+    std::erase_if(open, [&](StageId p) { return last[p] <= s; });
+    open.push_back(s);
+    ++done;
+    const bool images = std::ranges::none_of(open, [&](StageId p) { return is_single(g, g.stage(p)); });
+    if (!images || open.size() > most || done * parts < next * points || done == points) continue;
+    stored.insert(stored.end(), open.begin(), open.end());
+    while (done * parts >= next * points) ++next;
+  }
+  std::ranges::sort(stored);
+  const auto twice = std::ranges::unique(stored);
+  stored.erase(twice.begin(), twice.end());
+  return stored;
 }
 
 }  // namespace tessera::ir

@@ -1,11 +1,11 @@
-// A graph without loops, cut at its reductions of whole images: what is reduced is an output of one section, and the
-// number that comes of it an input of those after it. So every section's outputs have windows, where nothing else is in
-// their way.
+// A graph without loops, cut at its reductions of whole images, and at images that are to be stored: what is reduced is
+// an output of one section, and the number that comes of it an input of those after it. So every section's outputs have
+// windows, where nothing else is in their way.
 //
-//   level 0    what depends on no reduction
-//   level n+1  what depends on one of an image of level n
+//   level 0    what depends on no reduction and on nothing stored
+//   level n+1  what depends on a reduction of an image of level n, or on a stored one
 //
-// Numbers alone go from section to section: what several sections need of images, each computes for itself.
+// Nothing else goes from section to section: what several sections need of other images, each computes for itself.
 #pragma once
 
 #include <vector>
@@ -28,13 +28,16 @@ struct ReducedSection {
 
 struct Totals {
   std::vector<ReducedSection> sections;  // in the order in which they run; outputs of one have the same extents
-  std::vector<Place> places;             // numbers, of one element
+  std::vector<Place> places;             // numbers, of one element, and stored images
 };
 
 enum class OutputsAre { early, last };  // in the first section that can have them, or all in the last ones
 
 bool has_totals(const Graph&);
-// `last`: the order of the graph's outputs is kept where they have the same extents.
-Totals totals(const Graph&, OutputsAre);
+Totals totals(const Graph&, OutputsAre, const std::vector<StageId>& stored = {});
+
+// Images to store, so that the graph falls into so many parts of about as many stages, or fewer: behind each, at most
+// four images are read of what lies before. A long row of steps falls into shorter ones.
+std::vector<StageId> stored_for(const Graph&, std::size_t parts);
 
 }  // namespace tessera::ir

@@ -2,11 +2,14 @@
 takes all of an image goes over it once more; the bits are those of a run in memory."""
 
 import re
+import signal
+import time
 
 import numpy
 import pytest
 
 from conftest import SOURCE
+from test_pieces import peak_kilobytes, start
 
 SMALL = "240MiB"  # of it 170 for pieces
 TYPES = {
@@ -119,3 +122,45 @@ def test_what_is_computed_with_what_was_read(tessera, numbers):
         "parameter M, N, P, Q; vector#2 float a[M,N]; vector#2 float b[P,Q]; return f(a, mean(s(b)), max(b));"
     )
     run_both(tessera, "p.forma", ["a.npy", "b.npy"], [""])
+
+
+def test_long_rows_of_steps_are_made_in_several_passes(tessera, numbers):
+    """Each piece of 40 steps at once would read 40 planes on either side, which do not fit."""
+    (tessera.folder / "heat.forma").write_text(
+        "stencil step(vector#3 float U) { return U + 0.1f * (U@[-1,0,0] + U@[1,0,0] + U@[0,-1,0] + U@[0,1,0] "
+        "+ U@[0,0,-1] + U@[0,0,1] - 6*U); }\n"
+        "parameter K, M, N; vector#3 float a[K,M,N]; u<0> = a;\nfor t = 1..40\n  u<t> = step(u<t-1>:clamped);\nendfor\n"
+        "return u<40>;"
+    )
+    numpy.save(tessera.folder / "a.npy", numbers.random((160, 300, 310), dtype="float32"))
+    said = run_both(tessera, "heat.forma", ["a.npy"], [""])
+    assert "pass 1 of" in said
+    words = ["run", "heat.forma", "a.npy", "--resume", "--memory", SMALL, "-q", "-o", "x.npy"]
+    process = start(tessera, *words)
+    assert peak_kilobytes(process) <= 240 * 1024 and process.returncode == 0
+
+
+def test_memory_is_kept_by_loops(tessera, numbers):
+    image = numbers.random((3000, 4100), dtype="float32") * 60
+    numpy.save(tessera.folder / "a.npy", image)
+    words = ["run", SOURCE / "examples" / "perona_malik.forma", "a.npy", "--memory", "200MiB", "-q", "-o", "x.npy"]
+    process = start(tessera, *words)
+    assert peak_kilobytes(process) <= 200 * 1024 and process.returncode == 0
+    assert list(tessera.folder.glob("x.npy*")) == [tessera.folder / "x.npy"]
+
+
+def test_what_stops_passes_leaves_nothing(tessera, numbers):
+    numpy.save(tessera.folder / "a.npy", numbers.random((3000, 4100), dtype="float32") * 60)
+    words = ["run", SOURCE / "examples" / "perona_malik.forma", "a.npy", "--memory", "200MiB", "-q", "-o", "x.npy"]
+    for how in (signal.SIGINT, signal.SIGKILL):
+        process = start(tessera, *words)
+        while process.poll() is None and not (tessera.folder / "x.npy.journal").exists():
+            time.sleep(0.005)
+        time.sleep(0.3)
+        process.send_signal(how)
+        process.communicate()
+        assert process.returncode in (130, -signal.SIGKILL)
+        left = {path.name for path in tessera.folder.iterdir()} - {"a.npy"}
+        assert left <= {"x.npy.partial", "x.npy.journal"}, left
+    tessera(*words, "--resume")
+    assert {path.name for path in tessera.folder.iterdir()} == {"a.npy", "x.npy"}

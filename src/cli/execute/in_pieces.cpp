@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "base/memory.hpp"
@@ -100,13 +101,32 @@ class Work {
 
  private:
   const engine::Passes& passes() {
-    if (!passes_) passes_.emplace(run_.program);
+    if (!passes_) passes_ = std::make_unique<engine::Passes>(run_.program);
     return *passes_;
+  }
+
+  // A long row of steps becomes shorter ones, twice as many in each turn, as long as its pieces do not fit or read half
+  // as much again as they make.
+  void shorten(i64 memory) {
+    constexpr double plenty = 1.5;
+    constexpr std::size_t most = 64;
+    double best = reads_of_passes(pass_run(memory));
+    for (std::size_t parts = 2; parts <= most && best > plenty; parts *= 2) {
+      std::unique_ptr<const engine::Passes> shorter = std::make_unique<engine::Passes>(run_.program, parts);
+      if (shorter->passes().size() == passes_->passes().size()) return;
+      std::swap(passes_, shorter);
+      const double reads = reads_of_passes(pass_run(memory));
+      if (reads >= best)
+        std::swap(passes_, shorter);
+      else
+        best = reads;
+    }
   }
 
   void take_apart() {
     if (!results_.empty()) return;
     parameters_ = passes().parameters(shapes_);
+    shorten(base::memory_limit());
     for (const std::size_t last : passes_->last()) {
       const engine::Pass& pass = passes_->passes()[last];
       std::vector<std::size_t> outputs;
@@ -156,7 +176,7 @@ class Work {
 
   const PieceRun& run_;
   std::vector<Shape> shapes_;  // of inputs
-  std::optional<engine::Passes> passes_;
+  std::unique_ptr<const engine::Passes> passes_;
   std::vector<i64> parameters_;
   std::vector<std::unique_ptr<ResultPass>> results_;
 };

@@ -2,12 +2,13 @@
 #include "cli/execute/passes.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <map>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -48,10 +49,56 @@ Source source_of(const engine::Passes& passes, std::size_t a, const std::vector<
   return {nullptr, passes.shape_of(a, parameters)};
 }
 
+pieces::Chosen rows_for(const PieceProgram& program, const Shape& shape, i64 memory) {
+  return pieces::choose_rows(all_of(shape), memory, [&](const Region& box) {
+    constexpr i64 ahead = 2;
+    pieces::Demand d = program.demand(box, ahead);
+    for (const Format& format : program.formats()) {
+      const i64 bytes = element_count(data::shape_of(box)) * static_cast<i64>(format.size());
+      d.memory += ahead * bytes;
+      d.work += static_cast<double>(bytes);
+    }
+    return d;
+  });
+}
+
+std::string name_of(const PassRun& run, std::size_t index) {
+  return fmt::format("{}: pass {} of {}", run.label, index + 1, run.passes.passes().size());
+}
+
+// In which pieces passes run: those of one lane as those of another.
+struct Pieces {
+  Room room;
+  std::vector<pieces::Chosen> of_pass;  // of last ones, and of those that make numbers of numbers, none
+};
+
+Pieces pieces_for(const PassRun& run) {
+  const std::size_t lanes = run.inputs.lanes.inputs.size();
+  Pieces all{room_of(run.memory), {}};
+  for (std::size_t index = 0; index < run.passes.passes().size(); ++index) {
+    all.of_pass.emplace_back();
+    if (std::ranges::find(run.passes.last(), index) != run.passes.last().end()) continue;
+    const Pass& pass = run.passes.passes()[index];
+    const PieceProgram program(pass.program, sources_of(run.passes, pass, run.parameters, run.inputs), run.parameters,
+                               {lanes, lanes > 1 ? std::optional<std::size_t>(0) : std::nullopt}, run.settings,
+                               run.options);
+    const Shape shape = program.result();
+    if (is_one(shape)) continue;
+    const pieces::Chosen& chosen = all.of_pass.back() = rows_for(program, shape, all.room.memory);
+    const i64 kept = keep_chunks(program.sources(), all.room.memory - chosen.memory, chosen.memory);
+    if (!run.quiet)
+      tell("{}: {} piece{} of {}, at most {} of memory\n", name_of(run, index), chosen.grid.count(),
+           chosen.grid.count() == 1 ? "" : "s", to_string(chosen.grid.piece),
+           base::format_bytes(static_cast<double>(all.room.held + chosen.memory + kept)));
+  }
+  return all;
+}
+
 // Of one lane.
 class Runner {
  public:
-  Runner(const PassRun& run, PieceLanes lanes) : run_(run), lanes_(lanes), arrays_(run.passes.arrays().size()) {
+  Runner(const PassRun& run, const Pieces& pieces, PieceLanes lanes)
+      : run_(run), pieces_(pieces), lanes_(lanes), arrays_(run.passes.arrays().size()) {
     for (std::size_t a = 0; a < arrays_.size(); ++a) arrays_[a] = source_of(run.passes, a, run.parameters, run.inputs);
   }
 
@@ -140,12 +187,14 @@ class Runner {
       std::vector<std::shared_ptr<io::Scratch>>& images = arrays_[*pass.outputs[o]].images;
       if (images.empty()) images = {std::make_shared<io::Scratch>(run_.beside, program.formats()[o], shape)};
     }
-    const pieces::Grid grid = grid_for(index, program, shape);
+    const pieces::Chosen& chosen = pieces_.of_pass[index];
+    const pieces::Grid& grid = chosen.grid;
+    keep_chunks(program.sources(), pieces_.room.memory - chosen.memory, chosen.memory);
     std::vector<i64> all(static_cast<std::size_t>(grid.count()));
     std::iota(all.begin(), all.end(), i64{0});
     pieces::Buffers buffers;
     std::optional<base::ProgressBar> bar;
-    if (!run_.quiet) bar.emplace(name_of(index), grid.count());
+    if (!run_.quiet) bar.emplace(name_of(run_, index), grid.count());
     pieces::convey(all,
                    {.read = [&](i64 k) { return program.read(grid.box(k), buffers); },
                     .compute =
@@ -169,38 +218,10 @@ class Runner {
                    run_.cancel);
   }
 
-  std::string name_of(std::size_t index) const {
-    return fmt::format("{}: pass {} of {}", run_.label, index + 1, run_.passes.passes().size());
-  }
-
-  // Chosen once: turns of a loop are alike.
-  const pieces::Grid& grid_for(std::size_t index, const PieceProgram& program, const Shape& shape) {
-    std::optional<pieces::Grid>& grid = grids_.try_emplace(index).first->second;
-    if (grid) return *grid;
-    const Room room = room_of(run_.memory);
-    const pieces::Chosen chosen = pieces::choose_rows(all_of(shape), room.memory, [&](const Region& box) {
-      constexpr i64 ahead = 2;
-      pieces::Demand d = program.demand(box, ahead);
-      for (const Format& format : program.formats()) {
-        const i64 bytes = element_count(data::shape_of(box)) * static_cast<i64>(format.size());
-        d.memory += ahead * bytes;
-        d.work += static_cast<double>(bytes);
-      }
-      return d;
-    });
-    const i64 kept = keep_chunks(program.sources(), room.memory - chosen.memory, chosen.memory);
-    if (!run_.quiet)
-      tell("{}: {} piece{} of {}, at most {} of memory\n", name_of(index), chosen.grid.count(),
-           chosen.grid.count() == 1 ? "" : "s", to_string(chosen.grid.piece),
-           base::format_bytes(static_cast<double>(room.held + chosen.memory + kept)));
-    grid = chosen.grid;
-    return *grid;
-  }
-
   const PassRun& run_;
+  const Pieces& pieces_;
   PieceLanes lanes_;
   std::vector<Source> arrays_;
-  std::map<std::size_t, std::optional<pieces::Grid>> grids_;  // by pass
   i64 turn_ = 0;
 };
 
@@ -217,6 +238,7 @@ Room room_of(i64 memory) {
   // What the process takes beside pieces once it runs: stacks, the pool of threads, code.
   constexpr i64 uncounted = i64{48} << 20;
   run::cpu::release_scratch();
+  ::malloc_trim(0);
   const i64 held = resident_memory() + uncounted;
   return {memory - held, held};
 }
@@ -237,11 +259,41 @@ std::vector<Source> sources_of(const engine::Passes& passes, const Pass& pass, c
   return sources;
 }
 
+double reads_of_passes(const PassRun& run) {
+  const std::size_t lanes = run.inputs.lanes.inputs.size();
+  const i64 memory = room_of(run.memory).memory;
+  double worst = 1;
+  for (const Pass& pass : run.passes.passes()) {
+    const PieceProgram program(pass.program, sources_of(run.passes, pass, run.parameters, run.inputs), run.parameters,
+                               {lanes}, run.settings, run.options);
+    const Shape shape = program.result();
+    if (is_one(shape)) continue;
+    pieces::Grid grid;
+    try {
+      grid = rows_for(program, shape, memory).grid;
+    } catch (const Error& e) {
+      if (e.error_class() != ErrorClass::argument) throw;
+      return std::numeric_limits<double>::infinity();
+    }
+    const auto points = [](const std::vector<Region>& regions) {
+      double n = 0;
+      for (const Region& r : regions) n += r.begin.empty() ? 0 : static_cast<double>(element_count(data::shape_of(r)));
+      return n;
+    };
+    const Region box = grid.box(grid.count() / 2);
+    const double share = points({box}) / points({all_of(shape)});
+    const double whole = points(program.reads(all_of(shape)));
+    if (whole > 0) worst = std::max(worst, points(program.reads(box)) / (share * whole));
+  }
+  return worst;
+}
+
 std::vector<std::vector<Source>> run_passes(const PassRun& run) {
   const std::size_t lanes = run.inputs.lanes.inputs.size();
-  auto all = Runner(run, {lanes, lanes > 1 ? std::optional<std::size_t>(0) : std::nullopt}).run();
+  const Pieces pieces = pieces_for(run);
+  auto all = Runner(run, pieces, {lanes, lanes > 1 ? std::optional<std::size_t>(0) : std::nullopt}).run();
   for (std::size_t c = 1; c < lanes; ++c) {
-    auto of_lane = Runner(run, {lanes, c}).run();
+    auto of_lane = Runner(run, pieces, {lanes, c}).run();
     for (std::size_t pass = 0; pass < all.size(); ++pass) {
       for (std::size_t i = 0; i < all[pass].size(); ++i) {
         std::ranges::move(of_lane[pass][i].numbers, std::back_inserter(all[pass][i].numbers));

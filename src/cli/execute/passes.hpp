@@ -32,6 +32,10 @@ std::vector<std::vector<Source>> run_passes(const PassRun&);
 // Of this process, now.
 i64 resident_memory();
 
+// How many points all passes together read at most for one that they would read without what lies around pieces: of the
+// pass that is worst. Infinite where pieces of one do not fit.
+double reads_of_passes(const PassRun&);
+
 // Bytes that the process may take for pieces, and which of them a grid takes: shared by all who go through files.
 struct Room {
   i64 memory = 0;  // for pieces

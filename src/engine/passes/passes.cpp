@@ -48,7 +48,7 @@ ir::Graph copy_of(const ir::Graph& graph) {
 
 }  // namespace
 
-Passes::Passes(const Program& program) : impl_(program.impl()) {
+Passes::Passes(const Program& program, std::size_t parts) : impl_(program.impl()) {
   const ir::Graph& graph = impl_.graph;
   const auto extents = [&](const ir::Output& o) { return graph.stage(o.stages.front()).domain; };
   bool windows = true, alike = true;
@@ -59,13 +59,17 @@ Passes::Passes(const Program& program) : impl_(program.impl()) {
   std::vector<ArrayId> inputs(impl_.inputs.size()), outputs(impl_.outputs.size());
   std::iota(inputs.begin(), inputs.end(), ArrayId{0});
   std::iota(outputs.begin(), outputs.end(), inputs.size());
-  if (windows && alike) {  // as it is
+  const bool whole = windows || !impl_.host;
+  const std::vector<ir::StageId> stored =
+      parts > 1 && whole ? ir::stored_for(graph, parts) : std::vector<ir::StageId>();
+  if (windows && alike && stored.empty()) {  // as it is
     of_graph(graph);
     passes_.push_back({program, inputs, {outputs.begin(), outputs.end()}, {}});
     last_ = {0};
-  } else if (windows || !impl_.host) {
+  } else if (whole) {
     of_graph(graph);
-    for (const std::size_t pass : add(graph, inputs, outputs, ir::OutputsAre::last)) body_.emplace_back(run_of(pass));
+    for (const std::size_t pass : add(graph, inputs, outputs, ir::OutputsAre::last, stored))
+      body_.emplace_back(run_of(pass));
     end_with_outputs();
   } else {
     of_host_program(impl_.host->program());
@@ -149,17 +153,22 @@ std::vector<host::Statement> Passes::replaced(const std::vector<host::Statement>
 }
 
 std::vector<std::size_t> Passes::add(const ir::Graph& graph, const std::vector<ArrayId>& inputs,
-                                     const std::vector<ArrayId>& outputs, ir::OutputsAre outputs_are) {
-  ir::Totals cut = ir::totals(graph, outputs_are);
+                                     const std::vector<ArrayId>& outputs, ir::OutputsAre outputs_are,
+                                     const std::vector<ir::StageId>& stored) {
+  ir::Totals cut = ir::totals(graph, outputs_are, stored);
   const std::size_t first = arrays_.size();
   for (const ir::Place& p : cut.places) arrays_.push_back({Kind::own, 0, p.name, true, p.type, p.extents});
   std::vector<std::size_t> made;
+  const auto output_of = [&](const ir::ReducedSection& each, std::size_t o) -> std::optional<std::size_t> {
+    if (each.is_reduced[o]) return {};
+    const ir::Section::Value& v = each.section.outputs[o];
+    return v.place ? first + v.index : outputs[v.index];
+  };
   for (ir::ReducedSection& each : cut.sections) {
     Pass pass{make_program(std::move(each.section.graph), {}), {}, {}, std::move(each.reductions)};
     for (const ir::Section::Value& v : each.section.inputs)
       pass.inputs.push_back(v.place ? first + v.index : inputs[v.index]);
-    for (std::size_t o = 0; o < each.section.outputs.size(); ++o)
-      pass.outputs.push_back(each.is_reduced[o] ? std::nullopt : std::optional(outputs[each.section.outputs[o].index]));
+    for (std::size_t o = 0; o < each.section.outputs.size(); ++o) pass.outputs.push_back(output_of(each, o));
     for (ir::Reduction& r : pass.reductions) r.place += first;
     made.push_back(passes_.size());
     passes_.push_back(std::move(pass));

@@ -25,8 +25,9 @@ struct Pass {
 
 class Passes {
  public:
-  // Of a program, which outlives this.
-  explicit Passes(const Program&);
+  // Of a program, which outlives this. `parts`: a row of steps without a loop that is too long to be made of pieces at
+  // once, since each piece reads as much around it as all of its steps do, becomes so many passes.
+  explicit Passes(const Program&, std::size_t parts = 1);
 
   // Why results are not made in parts: "stage 'm' reads at places that it computes"; "" where they are.
   const std::string& why_not() const { return why_not_; }
@@ -48,7 +49,8 @@ class Passes {
   void of_host_program(const ir::host::Program&);
   // The passes that a part of a program becomes; what they are in the list.
   std::vector<std::size_t> add(const ir::Graph&, const std::vector<ArrayId>& inputs,
-                               const std::vector<ArrayId>& outputs, ir::OutputsAre);
+                               const std::vector<ArrayId>& outputs, ir::OutputsAre,
+                               const std::vector<ir::StageId>& stored = {});
   std::vector<ir::host::Statement> replaced(const std::vector<ir::host::Statement>&);
   bool end_with_outputs();
   void add_copy();
