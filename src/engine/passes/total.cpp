@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
+#include "base/division.hpp"
+#include "data/element.hpp"
 #include "data/half.hpp"
 #include "ir/reductions.hpp"
 
@@ -110,10 +113,13 @@ double Total::together(const Lanes& lanes) const {
 }
 
 void Total::end_piece() {
-  const double piece = together(lanes_);
-  take_one(of_list_[static_cast<std::size_t>(pieces_++ % ir::lanes_of_piece)], piece);
+  add_piece(together(lanes_));
   lanes_ = first_;
   in_piece_ = 0;
+}
+
+void Total::add_piece(double piece) {
+  take_one(of_list_[static_cast<std::size_t>(pieces_++ % ir::lanes_of_piece)], piece);
 }
 
 double Total::value() const {
@@ -121,6 +127,86 @@ double Total::value() const {
   if (in_piece_ > 0) all.end_piece();
   const double total = together(all.of_list_);
   return mean_ ? total / static_cast<double>(count_) : total;
+}
+
+PartOfTotal::PartOfTotal(ir::Op whole, ElementType image, i64 first, i64 end)
+    : pieces_of_(whole, image),
+      at_(first),
+      begin_(std::min(base::ceil_divide(first, ir::elements_of_piece) * ir::elements_of_piece, end)),
+      end_(std::max(begin_, end / ir::elements_of_piece * ir::elements_of_piece)) {}
+
+void PartOfTotal::keep(std::vector<double>& to, const Array& row, i64 begin, i64 end) const {
+  const ElementType type = row.format().scalar;
+  for (i64 k = begin; k < end; ++k)
+    to.push_back(load_element(type, row.as<std::byte>() + k * static_cast<i64>(size_of(type))));
+}
+
+void PartOfTotal::add(const Array& array) {
+  const Array dense = array.contiguous() ? array : array.clone();
+  const i64 n = dense.count(), size = static_cast<i64>(dense.format().size());
+  const Array row = Array::share(dense.owner(), dense.data(), dense.format(), {n});
+  const i64 head = std::clamp<i64>(begin_ - at_, 0, n), tail = std::clamp<i64>(end_ - at_, head, n);
+  keep(head_, row, 0, head);
+  for (i64 k = head; k < tail;) {
+    const i64 part = std::min(tail - k, ir::elements_of_piece - pieces_of_.in_piece_);
+    const bool ends = pieces_of_.in_piece_ + part == ir::elements_of_piece;
+    // The lanes are looked at before the next piece begins.
+    pieces_of_.of_list_ = pieces_of_.first_;
+    pieces_of_.pieces_ = 0;
+    pieces_of_.add(Array::share(dense.owner(), dense.as<std::byte>() + k * size, dense.format(), {part}));
+    if (ends) pieces_.push_back(pieces_of_.of_list_[0]);
+    k += part;
+  }
+  keep(tail_, row, tail, n);
+  at_ += n;
+}
+
+namespace {
+
+void put(std::vector<std::byte>& to, const std::vector<double>& list) {
+  const double count = static_cast<double>(list.size());
+  const auto append = [&](const double* from, std::size_t n) {
+    const auto bytes = std::as_bytes(std::span(from, n));
+    to.insert(to.end(), bytes.begin(), bytes.end());
+  };
+  append(&count, 1);
+  append(list.data(), list.size());
+}
+
+std::vector<double> get(std::span<const std::byte>& from) {
+  double count = 0;
+  std::memcpy(&count, from.data(), sizeof(double));
+  std::vector<double> list(static_cast<std::size_t>(count));
+  if (!list.empty()) std::memcpy(list.data(), from.data() + sizeof(double), list.size() * sizeof(double));
+  from = from.subspan((list.size() + 1) * sizeof(double));
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::byte> PartOfTotal::bytes() const {
+  std::vector<std::byte> all;
+  put(all, head_);
+  put(all, pieces_);
+  put(all, tail_);
+  return all;
+}
+
+double PartOfTotal::value(ir::Op whole, ElementType image, const std::vector<std::vector<std::byte>>& parts) {
+  Total total(whole, image);
+  const auto elements = [&](const std::vector<double>& list) {
+    total.take_by_step(list.data(), static_cast<i64>(list.size()));
+  };
+  for (const std::vector<std::byte>& part : parts) {
+    std::span<const std::byte> rest = part;
+    elements(get(rest));
+    for (const double piece : get(rest)) {
+      total.add_piece(piece);
+      total.count_ += ir::elements_of_piece;
+    }
+    elements(get(rest));
+  }
+  return total.value();
 }
 
 }  // namespace tessera::engine

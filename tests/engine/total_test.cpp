@@ -1,0 +1,103 @@
+// Totals of images that come in parts: the bits of programs that have the whole image.
+#include "engine/passes/total.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "data/element.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera {
+namespace {
+
+using engine::PartOfTotal;
+using engine::Total;
+using ir::Op;
+using E = ElementType;
+
+constexpr std::pair<Op, const char*> kinds[] = {
+    {Op::whole_sum, "sum"}, {Op::whole_mean, "mean"}, {Op::whole_min, "min"}, {Op::whole_max, "max"}};
+constexpr std::pair<E, const char*> types[] = {{E::u8, "uint8"},  {E::i16, "int16"},  {E::u16, "uint16"},
+                                               {E::i32, "int"},   {E::u32, "uint32"}, {E::f32, "float"},
+                                               {E::f64, "double"}};
+
+// Floats with zeros of both signs, NaNs and infinities now and then.
+Array random_list(E type, i64 count, std::mt19937& random, bool odd) {
+  const Array list(type, {count});
+  std::normal_distribution<double> normal(0, 1000);
+  for (i64 k = 0; k < count; ++k) {
+    double value = std::floor(normal(random));
+    if (is_float(type)) value = normal(random);
+    if (type == E::u8) value = static_cast<double>(random() % 256);
+    if (type == E::u16 || type == E::u32) value = std::abs(value);
+    if (odd && random() % 50 == 0) value = random() % 2 == 0 ? 0.0 : -0.0;
+    if (odd && random() % 1000 == 0) value = std::numeric_limits<double>::quiet_NaN();
+    store_element(type, list.as<std::byte>() + k * static_cast<i64>(size_of(type)),
+                  type == E::f32 ? static_cast<float>(value) : value);
+  }
+  return list;
+}
+
+double of_program(const char* kind, const char* type, const Array& list) {
+  const Program program =
+      Program::from_text(std::string("parameter N; vector#1 ") + type + " a[N]; return " + kind + "(a);");
+  const Array result = program.run({list})[0];
+  return load_element(result.format().scalar, result.as<std::byte>());
+}
+
+// As a program stores it.
+double stored(double value, E type) {
+  const Array one(type, {1});
+  store_element(type, one.as<std::byte>(), value);
+  return load_element(type, one.as<std::byte>());
+}
+
+void expect_same(double a, double b, const std::string& what) {
+  EXPECT_TRUE((std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)))
+      << what << ": " << a << ", expected " << b;
+}
+
+TEST(Totals, OfPartsHaveTheBitsOfTheWhole) {
+  std::mt19937 random(7);
+  for (const i64 count : {1, 63, 64, 65, 4095, 4096, 4097, 8192, 20000, 300000}) {
+    for (const auto& [type, type_name] : types) {
+      const bool odd = is_float(type) && count % 2 == 1;
+      const Array list = random_list(type, count, random, odd);
+      for (const auto& [op, name] : kinds) {
+        const double expected = of_program(name, type_name, list);
+        const std::string what = std::string(name) + " of " + type_name + ", " + std::to_string(count);
+        Total total(op, type);
+        for (i64 at = 0; at < count;) {
+          const i64 end = std::min<i64>(count, at + 1 + static_cast<i64>(random() % 9000));
+          total.add(list.region(std::vector<i64>{at}, std::vector<i64>{end}));
+          at = end;
+        }
+        const Array whole =
+            Program::from_text(std::string("parameter N; vector#1 ") + type_name + " a[N]; return " + name + "(a);")
+                .run({list})[0];
+        expect_same(stored(total.value(), whole.format().scalar), expected, what);
+        // By several processes, of any shares.
+        std::vector<std::vector<std::byte>> parts;
+        for (i64 begin = 0; begin < count;) {
+          const i64 end = std::min<i64>(count, begin + 1 + static_cast<i64>(random() % (random() % 2 ? 900 : 30000)));
+          PartOfTotal part(op, type, begin, end);
+          for (i64 at = begin; at < end;) {
+            const i64 next = std::min<i64>(end, at + 1 + static_cast<i64>(random() % 5000));
+            part.add(list.region(std::vector<i64>{at}, std::vector<i64>{next}));
+            at = next;
+          }
+          parts.push_back(part.bytes());
+          begin = end;
+        }
+        expect_same(PartOfTotal::value(op, type, parts), total.value(), what + " in shares");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera
