@@ -110,7 +110,7 @@ def prepared(
     try:
         found = _kept.get(key)
     except TypeError:  # lists, arrays
-        key = (*key[:5], *options, *(_hashable(v) for v in options.values()))
+        key = (*key[:5], *options, *map(_given.same, options.values()))
         found = _kept.get(key)
     if found is None:
         found = _compiled(name, dtype, rank, channels, mask_type, options)
@@ -128,16 +128,13 @@ def _number(given: Any) -> float:
         raise ArgumentError(f"nodata is {_given.shown(given)}, expected a number, or several") from None
 
 
-def _hashable(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(map(_hashable, value))
-    if hasattr(value, "tobytes"):
-        return (str(value.dtype), tuple(value.shape), value.tobytes())
-    if hasattr(value, "__dlpack__"):
-        import numpy as np
-
-        return _hashable(np.from_dlpack(value))
-    return value if getattr(value, "__hash__", None) else repr(value)
+def as_given(option: str, value: Any) -> Any:
+    """An option as it is, however it is written."""
+    if option == "border":
+        return _borders.text(value)
+    if option in ("type", "arithmetic"):
+        return _options.type_name(value)
+    return _options.weights(value, "kernel") if option == "kernel" else value
 
 
 def _fields(channels: int, alpha: str | None) -> str:
@@ -158,13 +155,8 @@ def _compiled(
     for option, value in options.items():
         if value is None:
             continue
-        if option == "border":
-            value = _borders.text(value)
-        elif option in ("type", "arithmetic"):
-            value = _options.type_name(value)
-        elif option == "kernel":
-            value = _options.weights(value, "kernel")
-        elif option == "ignore_nan":
+        value = as_given(option, value)
+        if option == "ignore_nan":
             if isinstance(value, str) or hasattr(value, "__len__"):
                 raise ArgumentError(f"ignore_nan is {_given.shown(value)}, expected True or False")
             if not value:

@@ -68,7 +68,7 @@ class Job:
             "inputs": [told(s, a, a.chunks()) for s, a in sources],
             "outputs": [told(s, a, a.units()) for s, a in targets],
         }
-        made: dict[str, Any] = json.loads(json.dumps(said, default=repr))
+        made: dict[str, Any] = json.loads(json.dumps(said))
         return made
 
     def boxes(self) -> list[Any]:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tessera import _core, _given, _options, _regions
+from tessera import _core, _given, _options
 from tessera._errors import ArgumentError
 from tessera._regions import Box, Reach
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _HANDLES = ("progress", "cancel", "stream")
 #: Options that change no bit of a result.
 _SILENT = ("threads", "device", "device_memory", "compiler", "compile_limit", "tile_rows", "tile_columns")
+_SPAN = re.compile('^span ".*\n', re.MULTILINE)  # where something stands in a text
 LATER: Any = object()  # in the place of a number
 HELP_GLOBAL = "compute the array first where it fits into memory: program(image.compute())"
 
@@ -71,6 +72,14 @@ def _refused(name: str, why: str) -> ArgumentError:
     )
 
 
+def _loud(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {n: _given.same(v) for n, v in options.items() if n not in _SILENT}
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def _union(boxes: Sequence[Box]) -> Box:
     return (
         tuple(min(b[0][d] for b in boxes) for d in range(len(boxes[0][0]))),
@@ -108,7 +117,7 @@ class Work:
         raise NotImplementedError
 
     def token(self) -> str:
-        return hashlib.sha256(json.dumps(self.said(), sort_keys=True, default=repr).encode()).hexdigest()[:32]
+        return _hash(json.dumps(self.said(), sort_keys=True))[:32]
 
 
 class ProgramWork(Work):
@@ -179,14 +188,10 @@ class ProgramWork(Work):
 
     def said(self) -> dict[str, Any]:
         return {
-            "program": hashlib.sha256(self.program.graph_text().encode()).hexdigest(),
-            "numbers": [None if g is None else _plain(g) for g in self._given],
-            "options": {n: str(v) for n, v in self._options.items() if n not in _SILENT},
+            "program": _hash(_SPAN.sub("", self.program.graph_text())),
+            "numbers": _given.same(self._given),
+            "options": _loud(self._options),
         }
-
-
-def _plain(number: Any) -> Any:
-    return number.item() if hasattr(number, "item") else number
 
 
 class FilterWork(Work):
@@ -269,19 +274,7 @@ class FilterWork(Work):
         return tuple(Reach(0, 0, 1, 1, False) for _ in self.outputs[0].axes)
 
     def said(self) -> dict[str, Any]:
-        options = {n: _plain_option(v) for n, v in self._filter_options.items() if v is not None}
-        return {
-            "program": {"filter": self.name, **options},
-            "numbers": self._axis,
-            "options": {n: str(v) for n, v in self._run.items() if n not in _SILENT},
-        }
+        from tessera._filter_calls import as_given
 
-
-def _plain_option(value: Any) -> Any:
-    if hasattr(value, "tobytes"):
-        return hashlib.sha256(pickle.dumps((str(value.dtype), value.shape, value.tobytes()))).hexdigest()
-    return value if isinstance(value, str | int | float | bool) else repr(value)
-
-
-def only_box(region: Any, spec: Spec) -> Box:
-    return _regions.box_of(region, spec.extents, spec.name)
+        options = {n: _given.same(as_given(n, v)) for n, v in self._filter_options.items() if v is not None}
+        return {"program": {"filter": self.name, **options}, "numbers": self._axis, "options": _loud(self._run)}

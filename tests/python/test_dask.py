@@ -1,6 +1,8 @@
 """Programs over arrays of Dask: bits of the whole run, how many tasks there are, what workers hold, what is refused."""
 
+import array
 import copy
+import decimal
 import importlib.util
 import os
 import pickle
@@ -43,6 +45,16 @@ from tessera import _lazy, _routes
 from tessera._works import ProgramWork
 
 SHAPES = {1: (97,), 2: (41, 53), 3: (19, 23, 26), 4: (9, 11, 8, 13)}
+
+
+class Weights:
+    """An array of somebody else, that does not show what it has."""
+
+    def __init__(self, array):
+        self._array = array.copy()
+
+    def __array__(self, dtype=None, copy=None):
+        return self._array
 
 
 def count(lazy):
@@ -283,6 +295,32 @@ class Graphs(unittest.TestCase):
         self.assertNotEqual(ts.gaussian(image, 2).name, ts.gaussian(image, 3).name)
         self.assertNotEqual(several(image, amount=1.0).sharp.name, several(image, amount=2.0).sharp.name)
         self.assertNotEqual(ts.gaussian(image, 2).name, ts.gaussian(image, 2, numbers="exact").name)
+        # However they are written.
+        text = "stencil f(vector#2 float X) { return X@[0,1]; } parameter M, N; vector#2 float image[M,N]; return f(image:wrap);"
+        moved = ts.Program.from_text("\n\n  " + text, name="elsewhere.forma")
+        self.assertEqual(ts.Program.from_text(text)(image).name, moved(image).name)
+        self.assertNotEqual(ts.Program.from_text(text.replace("0,1", "1,0"))(image).name, moved(image).name)
+
+        def named(**options):
+            return ts.filter("gaussian", image, sigma=2, **options).name
+
+        self.assertEqual(named(border="constant(3)"), named(border=("constant", np.float32(3))))
+        self.assertEqual(named(type="float64"), named(type=np.dtype("f8")))
+        self.assertEqual(ts.gaussian(image, (1, 2.5)).name, ts.gaussian(image, [np.int64(1), np.float64(2.5)]).name)
+        self.assertEqual(named(nodata=decimal.Decimal(3)), named(nodata=3.0))
+        self.assertNotEqual(ts.gaussian(image, 0.1 + 0.2).name, ts.gaussian(image, 0.3).name)
+        weights = np.arange(2000.0)
+
+        def weighted(kernel):
+            return ts.convolve(da.ones(5000, dtype=np.float32, chunks=2500), kernel).name
+
+        names = {weighted(k) for k in (weights, array.array("d", weights), list(weights), Weights(weights))}
+        self.assertEqual(len(names), 1)
+        weights[1000] = 0
+        self.assertNotIn(weighted(Weights(weights)), names)
+        rows = [[weights, weights], [weights, weights + (weights == 999)]]
+        image = da.ones((8, 8), dtype=np.float32, chunks=4)
+        self.assertNotEqual(*(ts.convolve(image, k).name for k in rows))
 
     def test_dask_is_not_loaded(self):
         code = "import sys, tessera as ts, numpy as np; ts.gaussian(np.ones((9, 9), 'f4')); assert 'dask' not in sys.modules"

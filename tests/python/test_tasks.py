@@ -341,6 +341,8 @@ program.store({self.place("in.zarr")!r}, {self.place("out.zarr")!r}, chunks=16, 
             with self.subTest(message), self.assertRaisesRegex(ts.ArgumentError, message) as caught:
                 program.tasks(source, target, **{"chunks": 16, "resume": True, **options})
             self.assertIn("resume=False", caught.exception.help)
+        moved = ts.Program.from_text("\n" + TEXT, name="elsewhere.forma")
+        self.assertEqual(len(moved.tasks(self.source, target, chunks=16, resume=True).left()), 23)
         # What changes no bit may change, and where nobody asks for chunks, they are those of before.
         self.assertEqual(len(self.program.tasks(self.source, target, resume=True, least_tasks=2)), 24)
         self.assertEqual(len(self.program.tasks(self.source, target, chunks=16, resume=True, threads=1).left()), 23)
