@@ -84,7 +84,7 @@ TSR_API tsr_status tsr_options_set_numbers(tsr_options*, const char* name, const
 /* The elements are copied. */
 TSR_API tsr_status tsr_options_set_tensor(tsr_options*, const char* name, const DLTensor*);
 
-/* of compilation (tsr_compile_text, _file; tsr_pipeline_compile takes compile_limit alone)
+/* of compilation (tsr_compile_text, _file; tsr_compile_graph and tsr_pipeline_compile take compile_limit alone)
  *   parameter.NAME  a number      a compile-time parameter
  *   border.NAME     words         `parameter border NAME`: "mirror", "constant(3)", or one per dimension: "clamped
  * wrap" type.NAME       a word        `parameter type NAME`: "float", "uint8" table.NAME      a tensor      `table
