@@ -248,6 +248,9 @@ TSR_API tsr_status tsr_filter_run(const tsr_filter*, const DLTensor* image, cons
 TSR_API tsr_status tsr_filter_run_region(const tsr_filter*, const DLTensor* image, const DLTensor* mask,
                                          const int64_t* begin, const int64_t* end, const DLTensor* result,
                                          const tsr_options*);
+/* What a point of the result depends on, as tsr_locality says it of one output; negative where it lies beside its place,
+ * as of a full extent. */
+TSR_API tsr_status tsr_filter_locality(const tsr_filter*, char** json);
 /* The part [read_begin, read_end) of an image of this shape, and so of its mask, that the part [begin, end) of the
  * result is computed from. */
 TSR_API tsr_status tsr_filter_reads(const tsr_filter*, const int64_t* image, const int64_t* begin, const int64_t* end,
