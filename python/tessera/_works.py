@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tessera import _core, _given, _options
+from tessera import _core, _given, _options, _regions
 from tessera._errors import ArgumentError
 from tessera._regions import Box, Reach
 
@@ -23,7 +23,6 @@ _HANDLES = ("progress", "cancel", "stream")
 _SILENT = ("threads", "device", "device_memory", "compiler", "compile_limit", "tile_rows", "tile_columns")
 _SPAN = re.compile('^span ".*\n', re.MULTILINE)  # where something stands in a text
 LATER: Any = object()  # in the place of a number
-HELP_GLOBAL = "compute the array first where it fits into memory: program(image.compute())"
 
 
 @dataclass(frozen=True)
@@ -66,9 +65,11 @@ def _run_options(given: Mapping[str, Any], what: str) -> dict[str, Any]:
     return {n: v for n, v in given.items() if v is not None}
 
 
-def _refused(name: str, why: str) -> ArgumentError:
+def _refused(name: str, why: str, call: str, what: str) -> ArgumentError:
+    at_once = f"target[...] = {call}(source[...])" if what == "tasks" else f"{call}(image.compute())"
     return ArgumentError(
-        f"{name!r} cannot be computed chunk by chunk: {why}, so that any chunk takes the whole input", help=HELP_GLOBAL
+        f"{name!r} cannot be computed chunk by chunk: {why}, so that any chunk takes the whole input",
+        help=f"where that fits into memory, compute all at once: {at_once}",
     )
 
 
@@ -127,6 +128,7 @@ class ProgramWork(Work):
             wanted = ", ".join(p.name for p in program.inputs)
             raise ArgumentError(f"{len(given)} inputs are given, expected {len(program.inputs)}: {wanted}")
         self.program = program
+        self._what = what
         self._options = _run_options(options, what)
         arrays = [0 if g is LATER else g for g in given]
         extents = program._core.whole_shapes(arrays, [None] * len(arrays))  # and whether types and ranks fit
@@ -145,7 +147,7 @@ class ProgramWork(Work):
     def check(self, outputs: Sequence[int] | None = None) -> None:
         for o, locality in enumerate(self.program.locality()):
             if locality.depends_on_all and (outputs is None or o in outputs):
-                raise _refused(self.outputs[o].name, locality.depends_on_all)
+                raise _refused(self.outputs[o].name, locality.depends_on_all, "program", self._what)
 
     def reads(self, boxes: Sequence[Box | None]) -> tuple[Box, ...]:
         specs = iter(self.inputs)
@@ -210,6 +212,7 @@ class FilterWork(Work):
         from tessera._filter_calls import prepared
 
         self.name = name
+        self._what = what
         self._filter_options = dict(options)
         self._run = _run_options(run, what)
         _, filter_, _moved = prepared(name, image, options, channel_axis, mask)
@@ -237,12 +240,9 @@ class FilterWork(Work):
         return filter_
 
     def check(self, outputs: Sequence[int] | None = None) -> None:
-        try:
-            self.reads([((0,) * len(self.outputs[0].axes), (1,) * len(self.outputs[0].axes))])
-        except ArgumentError as why:
-            if "has no windows" not in why.message:
-                raise
-            raise _refused(self.name, why.message.partition(": ")[2].partition(", so that")[0]) from None
+        (locality,) = _regions.localities(json.loads(self._filter().locality()))
+        if locality.depends_on_all:
+            raise _refused(self.name, locality.depends_on_all, f"ts.{self.name}", self._what)
 
     def reads(self, boxes: Sequence[Box | None]) -> tuple[Box, ...]:
         (box,) = boxes

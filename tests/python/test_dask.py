@@ -479,7 +479,8 @@ class Refusals(unittest.TestCase):
             with self.subTest(message), self.assertRaisesRegex(ts.ArgumentError, message) as caught:
                 call()
             if "chunk by chunk" in message:
-                self.assertIn("compute", caught.exception.help)
+                call = "ts.lowpass" if "lowpass" in message else "program"
+                self.assertIn(f"compute all at once: {call}(image.compute())", caught.exception.help)
 
 
 if __name__ == "__main__":

@@ -553,8 +553,10 @@ class Refusals(Case):
                 "has no tasks, expected a program, a pipeline or a named filter",
             ),
         ]:
-            with self.subTest(message), self.assertRaisesRegex(ts.Error, message):
+            with self.subTest(message), self.assertRaisesRegex(ts.Error, message) as caught:
                 call()
+            if "chunk by chunk" in message:
+                self.assertRegex(caught.exception.help, r"target\[...\] = (program|ts.lowpass)\(source\[...\]\)")
 
     def test_arrays_of_this_process_are_not_sent(self):
         image, program = volume((40, 64)), ts.Program.from_text(TEXT)
