@@ -233,9 +233,13 @@ class Stored:
 
         if not isinstance(part, np.ndarray):
             part = part.get() if hasattr(part, "get") else np.asarray(part)
+        if part.dtype.names is not None:
+            part = part.astype(self.dtype)
         self.array[self._slices(box)] = part.transpose(np.argsort(self._order))
         if _is_map(self.array):
             self.array.flush()
+        elif _root(self.array) == "h5py":
+            self.array.file.flush()
 
     def chunks(self) -> tuple[int, ...] | None:
         """Points that are read together, along each dimension; None where any are."""
@@ -301,13 +305,25 @@ def opened(given: Any, name: str) -> Stored:
                 f"{path!r} is a group of arrays, expected an array", help="give one of them: zarr.open(path)['0']"
             )
         return Stored(found)
+    check_stored(given, repr(name))
+    return Stored(given)
+
+
+def check_stored(given: Any, name: str) -> None:
+    """Raises for arrays of Dask, which nobody writes to, and which are read chunk by chunk of their own."""
     lazy = getattr(sys.modules.get("dask.array"), "Array", None)
     if lazy is not None and isinstance(given, lazy):
         raise ArgumentError(
-            f"{name!r} is an array of Dask, expected one that lies in a file",
+            f"{name} is an array of Dask, expected one that lies in a file",
             help="write dask.array.store(program(image), target), or give what Dask has it from",
         )
-    return Stored(given)
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether types are the same, wherever the fields of structs lie."""
+    if a.names is None or b.names is None:
+        return bool(a == b)
+    return a.names == b.names and all(a[n] == b[n] for n in a.names)
 
 
 def created(path: str, shape: Sequence[int], dtype: Any, chunks: Sequence[int]) -> Any:

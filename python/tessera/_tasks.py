@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from tessera import _given, _grids, _regions, _stored
+from tessera import _given, _grids, _regions, _routes, _stored
 from tessera._arrays import move_axis
 from tessera._errors import ArgumentError, Error
 from tessera._journal import Head, Journal, head_of
@@ -111,10 +111,7 @@ class Task:
         return self.run()
 
     def _box(self) -> Box:
-        edges = self._job.parts[self._part].edges
-        return tuple(e[i] for e, i in zip(edges, self._index, strict=True)), tuple(
-            e[i + 1] for e, i in zip(edges, self._index, strict=True)
-        )
+        return _routes.chunk_box(self._job.parts[self._part].edges, self._index)
 
     def _boxes(self) -> list[Box | None]:
         outputs, box = self._job.parts[self._part].outputs, self._box()
@@ -314,6 +311,12 @@ def _target(work: Work, o: int, given: Any, sources: Sequence[Stored], axis: int
             raise ArgumentError(
                 f"the target is {path!r}, expected a path that ends in .zarr", help="or an array that is there already"
             )
+        if spec.dtype.names is not None:
+            fields = ", ".join(f"{n} {spec.dtype[n]}" for n in spec.dtype.names)
+            raise ArgumentError(
+                f"{spec.name!r} has structs of {fields}, but an array of zarr that is made has numbers",
+                help="give an array of structs, such as numpy.lib.format.open_memmap makes",
+            )
         shape, chunks = list(spec.shape), list(spec.shape)
         for a, c in zip(spec.axes, _natural_chunks(work, o, sources), strict=True):
             chunks[a] = c
@@ -321,12 +324,13 @@ def _target(work: Work, o: int, given: Any, sources: Sequence[Stored], axis: int
             shape.insert(axis % len(shape), shape.pop())
             chunks.insert(axis % len(chunks), chunks.pop())
         given = _stored.created(path, shape, spec.dtype, chunks)
+    _stored.check_stored(given, "the target")
     target = Stored(given, for_writing=True)
     if axis is not None and target.ndim == len(spec.shape):
         target = move_axis(target, axis, -1)
     if target.shape != spec.shape:
         raise ArgumentError(f"the target of {spec.name!r} has the shape {target.shape}, expected {spec.shape}")
-    if target.dtype != spec.dtype:
+    if not _stored.alike(target.dtype, spec.dtype):
         raise ArgumentError(f"the target of {spec.name!r} is an array of {target.dtype}, expected {spec.dtype}")
     return target
 
@@ -407,7 +411,7 @@ def _cost(work: Work, chunks: Sequence[Any], outputs: Sequence[int], box: Box) -
     rank = len(box[0])
     for k, (spec, own) in enumerate(zip(work.inputs, work.reads(boxes), strict=True)):
         read += _bytes(spec, own)
-        points += math.prod(e - b for b, e in zip(*own, strict=True))
+        points += _routes.volume(own)
         units = [1] * len(spec.axes) if chunks[k] is None else [chunks[k][a] for a in spec.axes]
         of = zip(*own, units, spec.extents, strict=True)
         opened += math.prod(min(-(-e // u) * u, n) - b // u * u for b, e, u, n in of)
@@ -423,8 +427,7 @@ def _cost(work: Work, chunks: Sequence[Any], outputs: Sequence[int], box: Box) -
 
 
 def _bytes(spec: Spec, box: Box) -> int:
-    full = spec.with_planes(box)
-    return math.prod(e - b for b, e in zip(*full, strict=True)) * int(spec.dtype.itemsize)
+    return _routes.volume(spec.with_planes(box)) * int(spec.dtype.itemsize)
 
 
 def tasks(

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tessera import _core, _given, _options, _regions
 from tessera._errors import ArgumentError
@@ -18,7 +18,6 @@ from tessera._regions import Box, Reach
 if TYPE_CHECKING:
     from tessera._program import Program
 
-_HANDLES = ("progress", "cancel", "stream")
 #: Options that change no bit of a result.
 _SILENT = ("threads", "device", "device_memory", "compiler", "compile_limit", "tile_rows", "tile_columns")
 _SPAN = re.compile('^span ".*\n', re.MULTILINE)  # where something stands in a text
@@ -59,7 +58,7 @@ def hollow(shape: Sequence[int], dtype: Any) -> Any:
 
 def _run_options(given: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Options that go with a task to wherever it runs."""
-    for name in _HANDLES:
+    for name in _options.HANDLES:
         if given.get(name) is not None:
             raise ArgumentError(f"{name} is given, but {what} run elsewhere and later", help=f"leave {name} out")
     return {n: v for n, v in given.items() if v is not None}
@@ -196,29 +195,25 @@ class ProgramWork(Work):
         }
 
 
-class FilterWork(Work):
-    """A named filter. ``image`` and ``mask`` are arrays without memory."""
+class FilterCall(NamedTuple):
+    """A call of a named filter without its arrays: options of the filter, and of the run."""
 
-    def __init__(
-        self,
-        name: str,
-        image: Any,
-        options: Mapping[str, Any],
-        channel_axis: int | None,
-        mask: Any,
-        run: Mapping[str, Any],
-        what: str,
-    ) -> None:
+    name: str
+    options: Mapping[str, Any]
+    channel_axis: int | None
+    run: Mapping[str, Any]
+
+
+class FilterWork(Work):
+    def __init__(self, call: FilterCall, image: Any, mask: Any, what: str) -> None:
+        """``image`` and ``mask`` are arrays without memory."""
         from tessera._filter_calls import prepared
 
-        self.name = name
-        self._what = what
-        self._filter_options = dict(options)
-        self._run = _run_options(run, what)
-        _, filter_, _moved = prepared(name, image, options, channel_axis, mask)
+        _, filter_, _moved = prepared(call.name, image, call.options, call.channel_axis, mask)
         rank = len(image.shape)
-        axis = None if channel_axis is None else _given.whole("channel_axis", channel_axis) % rank
-        self._axis = axis
+        axis = None if call.channel_axis is None else _given.whole("channel_axis", call.channel_axis) % rank
+        self._call = FilterCall(call.name, dict(call.options), axis, _run_options(call.run, what))
+        self._what = what
         axes = tuple(d for d in range(rank) if d != axis)
         self.inputs = (Spec("image", tuple(image.shape), image.dtype, axes),)
         if mask is not None:
@@ -234,21 +229,20 @@ class FilterWork(Work):
         from tessera._filter_calls import prepared
 
         image, *masks = (hollow(spec.shape, spec.dtype) for spec in self.inputs)
-        filter_: _core.Filter = prepared(
-            self.name, image, self._filter_options, self._axis, masks[0] if masks else None
-        )[1]
+        name, options, axis, _run = self._call
+        filter_: _core.Filter = prepared(name, image, options, axis, masks[0] if masks else None)[1]
         return filter_
 
     def check(self, outputs: Sequence[int] | None = None) -> None:
         (locality,) = _regions.localities(json.loads(self._filter().locality()))
         if locality.depends_on_all:
-            raise _refused(self.name, locality.depends_on_all, f"ts.{self.name}", self._what)
+            raise _refused(self._call.name, locality.depends_on_all, f"ts.{self._call.name}", self._what)
 
     def reads(self, boxes: Sequence[Box | None]) -> tuple[Box, ...]:
         (box,) = boxes
         if box is None:
             raise ArgumentError("no part of the result is wanted, expected one")
-        read = self._filter().reads(self.inputs[0].extents, *box, _options.run(self._run))
+        read = self._filter().reads(self.inputs[0].extents, *box, _options.run(self._call.run))
         if len(self.inputs) == 1:
             return (read,)
         rank = len(self.inputs[1].axes)
@@ -261,12 +255,13 @@ class FilterWork(Work):
         from tessera._arrays import move_axis
 
         image, *masks = windows
-        if self._axis is not None:
-            image = move_axis(image, self._axis, -1)
+        axis = self._call.channel_axis
+        if axis is not None:
+            image = move_axis(image, axis, -1)
         place = (self.inputs[0].image_place(places[0]), self.inputs[0].extents)
-        options = _options.run(self._run)
+        options = _options.run(self._call.run)
         result = self._filter().run(image, masks[0] if masks else None, None, options, boxes[0], place)
-        return (result if self._axis is None else move_axis(result, -1, self._axis),)
+        return (result if axis is None else move_axis(result, -1, axis),)
 
     def reach(self, output: int, source: int) -> tuple[Reach, ...]:
         if source > 0:
@@ -276,5 +271,6 @@ class FilterWork(Work):
     def said(self) -> dict[str, Any]:
         from tessera._filter_calls import as_given
 
-        options = {n: _given.same(as_given(n, v)) for n, v in self._filter_options.items() if v is not None}
-        return {"program": {"filter": self.name, **options}, "numbers": self._axis, "options": _loud(self._run)}
+        name, options, axis, run = self._call
+        told = {n: _given.same(as_given(n, v)) for n, v in options.items() if v is not None}
+        return {"program": {"filter": name, **told}, "numbers": axis, "options": _loud(run)}

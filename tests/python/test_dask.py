@@ -26,8 +26,10 @@ from chunks import (
     LOWER,
     OF_STRUCTS,
     PLANES,
+    SHAPES,
     STRUCTS,
     bits,
+    cluster,
     composed,
     planes,
     random_chunks,
@@ -43,8 +45,6 @@ import dask
 import dask.array as da
 from tessera import _lazy, _routes
 from tessera._works import ProgramWork
-
-SHAPES = {1: (97,), 2: (41, 53), 3: (19, 23, 26), 4: (9, 11, 8, 13)}
 
 
 class Weights:
@@ -141,8 +141,18 @@ class Bits(unittest.TestCase):
         lazy = da.from_array(image, chunks=(5, 6, 24))
         bits(self, program(lazy, weights, lazy.max()).compute(), program(image, weights, image.max()))
         bits(self, several(lazy[0], amount=lazy.max()).sharp.compute(), several(image[0], amount=image.max()).sharp)
-        with self.assertRaisesRegex(ts.ArgumentError, "but no array is"):
-            program(image, weights, lazy.max())
+        for number in (lazy.max(), lazy[0, 0, :1]):
+            with self.assertRaisesRegex(ts.ArgumentError, "but no array is"):
+                program(image, weights, number)
+        for number, shape in (
+            (lazy[0, 0, :1], r"\(1,\)"),
+            (lazy[0, 0, :2], r"\(2,\)"),
+            (lazy[:1, :1, :1], r"\(1, 1, 1\)"),
+        ):
+            with self.assertRaisesRegex(
+                ts.ArgumentError, f"'gain' is an array of Dask of shape {shape}, expected a number"
+            ):
+                program(lazy, weights, number)
 
     def test_named_filters(self):
         image = volume((30, 44, 9))
@@ -366,16 +376,7 @@ class Schedulers(unittest.TestCase):
                     bits(self, found, wanted)
 
     def test_a_cluster_of_which_a_worker_is_killed(self):
-        if not importlib.util.find_spec("distributed"):
-            self.skipTest("no distributed")
-        import distributed
-
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with cluster(self) as client:
             bits(self, self.lazy().compute(), self.whole)
             bits(self, ts.gaussian(da.from_array(self.image, chunks=20), 2).compute(), ts.gaussian(self.image, 2))
 
@@ -470,6 +471,19 @@ class Refusals(unittest.TestCase):
                 "out is given, but results of arrays of Dask are lazy",
             ),
             (lambda: ts.gaussian(image, out=np.empty((40, 60), np.float32)), "out is given"),
+            (lambda: program(np.ones((40, 60), "f4"), out=image), "is an array of Dask, expected an array to write to"),
+            (
+                lambda: program(np.ones((40, 60), "f4"), out=image[:4], region=np.s_[:4]),
+                "is an array of Dask, expected an array to write to",
+            ),
+            (
+                lambda: several(np.ones((40, 60), "f4"), out={"sharp": image}),
+                "is an array of Dask, expected an array to write to",
+            ),
+            (
+                lambda: ts.gaussian(np.ones((40, 60), "f4"), out=image),
+                "is an array of Dask, expected an array to write to",
+            ),
             (lambda: program(image, progress=True), "progress is given"),
             (lambda: program(image, cancel=ts.Cancel()), "cancel is given"),
             (lambda: program(image, region=np.s_[0:41]), r"expected a part of \[0, 40\)"),

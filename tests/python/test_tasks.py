@@ -13,7 +13,9 @@ import subprocess
 import sys
 import time
 import unittest
+import warnings
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import tessera as ts
@@ -21,8 +23,12 @@ from chunks import (
     BORDERS,
     GLOBAL,
     LOWER,
+    OF_STRUCTS,
     PLANES,
+    SHAPES,
+    STRUCTS,
     bits,
+    cluster,
     composed,
     folder,
     planes,
@@ -36,11 +42,24 @@ if not importlib.util.find_spec("zarr"):
     raise unittest.SkipTest("no zarr")
 import zarr
 
-SHAPES = {1: (97,), 2: (41, 53), 3: (19, 23, 26), 4: (9, 11, 8, 13)}
 TEXT = """
 stencil f(vector#2 float X) { return X@[-3,0] + 2 * X@[1,2] - X@[0,-1]; }
 parameter M, N; vector#2 float image[M,N]; return f(f(image:mirror):clamped);
 """
+
+
+class Dataset:
+    """A dataset of a file as h5py has it, where nothing reaches the file before it is flushed."""
+
+    __module__ = "h5py._hl.dataset"
+
+    def __init__(self, array, path):
+        self.file = mock.Mock(filename=path, flushed=[])
+        self.file.flush = lambda: self.file.flushed.append(array.copy())
+        self.name, self.shape, self.dtype, self.chunks, self._array = "/x", array.shape, array.dtype, (16, 16), array
+
+    def __setitem__(self, place, part):
+        self._array[place] = part
 
 
 class Case(unittest.TestCase):
@@ -148,6 +167,57 @@ class Bits(Case):
         program.store(image, old)
         bits(self, old[:], program(image))
 
+    def test_structs(self):
+        """Where there is an array for them, whatever lies between their fields."""
+        image, program = volume((20, 30)), ts.Program.from_text(STRUCTS)
+        wanted = program(image)
+        packed = np.dtype([("value", "f4"), ("high", "u1")])
+        for dtype in (wanted.dtype, packed):
+            target = np.lib.format.open_memmap(self.place("marks.npy"), "w+", dtype, wanted.shape)
+            program.store(image, target, chunks=8)
+            bits(self, np.load(self.place("marks.npy")).astype(wanted.dtype), wanted)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            target = self.target("marks.zarr", np.empty(wanted.shape, packed), (8, 8), zarr_format=2)
+            program.store(image, target)
+            bits(self, target[:].astype(wanted.dtype), wanted)
+            again = np.empty(image.shape, np.float32)
+            ts.Program.from_text(OF_STRUCTS).store(target, again)
+            bits(self, again, ts.Program.from_text(OF_STRUCTS)(wanted))
+        other = np.empty(wanted.shape, [("value", "f4"), ("low", "u1")])
+        for given, message in (
+            (other, "is an array of .*low.*, expected"),
+            (
+                self.place("other.zarr"),
+                "'out' has structs of value float32, high uint8, but an array of zarr .* numbers",
+            ),
+        ):
+            with self.assertRaisesRegex(ts.ArgumentError, message):
+                program.store(image, given)
+        self.assertFalse(os.path.exists(self.place("other.zarr")))
+
+    def test_hdf5_has_what_markers_say(self):
+        """A dataset of h5py is written to its file before there is a marker."""
+        image, program = volume((32, 32)), ts.Program.from_text(TEXT)
+        target = Dataset(np.zeros_like(image), self.place("out.h5"))
+        tasks = program.tasks(image, target, chunks=16)
+        for t in tasks:
+            t.run()
+        bits(self, target.file.flushed[-1], program(image))
+        self.assertEqual(len(target.file.flushed), 4)
+        tasks.finish()
+        if importlib.util.find_spec("h5py"):
+            import h5py
+
+            file = h5py.File(self.place("real.h5"), "w")
+            real = file.create_dataset("x", shape=image.shape, dtype="float32", chunks=(16, 16))
+            for t in program.tasks(image, real, chunks=16):
+                t.run()
+            shutil.copy(self.place("real.h5"), self.place("copy.h5"))
+            with h5py.File(self.place("copy.h5"), "r") as copy:
+                bits(self, copy["x"][:], program(image))
+            file.close()
+
     def test_named_filters_and_channels(self):
         photo = np.random.default_rng(5).integers(0, 256, (3, 30, 44), np.uint8)
         source = self.zarr("in.zarr", photo, (1, 8, 44))
@@ -216,16 +286,7 @@ class Lists(Case):
         bits(self, self.found("pool.zarr"), self.whole)
 
     def test_a_cluster_runs_one_task_a_part(self):
-        if not importlib.util.find_spec("distributed"):
-            self.skipTest("no distributed")
-        import distributed
-
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with cluster(self) as client:
             asked, plain, shown = [], client.map, []
             client.map = lambda f, given, **o: asked.append(len(given)) or plain(f, given, **o)
             self.program.store(
@@ -535,6 +596,11 @@ class Refusals(Case):
             (lambda: program.store(source, target, memory="much"), "memory is 'much'"),
             (lambda: program.store(source, target, client=3), "client is 3, expected a distributed.Client"),
             (lambda: program.store(source, target, cancel=ts.Cancel()), "cancel is given, but tasks run elsewhere"),
+            (lambda: program.store(source, target, out=image), "neither an input nor an option"),
+            (
+                lambda: ts.store(ts.gaussian, source, target, out=image),
+                "out is given, but results of tasks go to their target",
+            ),
             (lambda: program.store(source, target, gain=2), "neither an input nor an option"),
             (lambda: program.store(source, self.place("out.tif")), "expected a path that ends in .zarr"),
             (lambda: program.store(self.place("none.zarr"), target), "there is no file"),
@@ -574,6 +640,10 @@ class Refusals(Case):
 
         with self.assertRaisesRegex(ts.ArgumentError, "is an array of Dask, expected one that lies in a file"):
             ts.Program.from_text(TEXT).store(dask.array.ones((40, 64), dtype="float32"), self.place("out.zarr"))
+        with self.assertRaisesRegex(
+            ts.ArgumentError, "the target is an array of Dask, expected one that lies in a file"
+        ):
+            ts.Program.from_text(TEXT).store(volume((40, 64)), dask.array.ones((40, 64), dtype="float32"))
 
 
 if __name__ == "__main__":
