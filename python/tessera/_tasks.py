@@ -447,11 +447,12 @@ def tasks(
 
     ``src`` is an array with slices (zarr, h5py, tensorstore, ``numpy.memmap``), a path that ends in .zarr or .npy, or
     several in a tuple or by name; ``dst`` the same to write to, and a path that ends in .zarr is made. ``chunks`` are the
-    extents of what a task writes: whole chunks of ``dst``. "auto" makes halos cheap within ``memory`` for a task, and so
-    that there are ``least_tasks``.
+    extents of what a task writes: whole chunks of ``dst``. "auto" makes halos cheap within ``memory``, which is what a task
+    reads and writes, and so that there are ``least_tasks``.
 
     Every task leaves a marker in the folder ``journal``, ``<dst>.tessera`` where none is given. With ``resume`` tasks that
-    have one do nothing; that a program, its options or its inputs are others is an error. Without, markers are removed."""
+    have one do nothing; that a program, its options, its inputs or its targets are others is an error. Without, and where
+    ``dst`` was made again, all begins anew."""
     work, sources, axes = work_of(what, src, options)
     given = _given_targets(work, dst)
     folder = Path(journal) if journal is not None else next((j for j in map(_stored.journal_of, given) if j), None)
