@@ -84,7 +84,7 @@ TSR_API tsr_status tsr_options_set_numbers(tsr_options*, const char* name, const
 /* The elements are copied. */
 TSR_API tsr_status tsr_options_set_tensor(tsr_options*, const char* name, const DLTensor*);
 
-/* of compilation (tsr_compile_text, _file; tsr_pipeline_compile takes compile_limit alone)
+/* of compilation (tsr_compile_text, _file; tsr_compile_graph and tsr_pipeline_compile take compile_limit alone)
  *   parameter.NAME  a number      a compile-time parameter
  *   border.NAME     words         `parameter border NAME`: "mirror", "constant(3)", or one per dimension: "clamped
  * wrap" type.NAME       a word        `parameter type NAME`: "float", "uint8" table.NAME      a tensor      `table
@@ -248,6 +248,9 @@ TSR_API tsr_status tsr_filter_run(const tsr_filter*, const DLTensor* image, cons
 TSR_API tsr_status tsr_filter_run_region(const tsr_filter*, const DLTensor* image, const DLTensor* mask,
                                          const int64_t* begin, const int64_t* end, const DLTensor* result,
                                          const tsr_options*);
+/* What a point of the result depends on, as tsr_locality says it of one output; negative where it lies beside its place,
+ * as of a full extent. */
+TSR_API tsr_status tsr_filter_locality(const tsr_filter*, char** json);
 /* The part [read_begin, read_end) of an image of this shape, and so of its mask, that the part [begin, end) of the
  * result is computed from. */
 TSR_API tsr_status tsr_filter_reads(const tsr_filter*, const int64_t* image, const int64_t* begin, const int64_t* end,

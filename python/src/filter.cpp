@@ -28,6 +28,12 @@ class Filter {
     return {name_of(found->type), found->tuple};
   }
 
+  std::string locality() const {
+    char* text = nullptr;
+    check(tsr_filter_locality(handle_, &text));
+    return taken_string(text);
+  }
+
   // What of an image of this shape a region of the result is computed from.
   nb::object reads(nb::handle image, nb::handle begin, nb::handle end, Options* options) {
     const Boxes shape(nb::make_tuple(nb::make_tuple(image, image)), 1);
@@ -155,6 +161,7 @@ void bind_filter(nb::module_& m) {
       .def("result", &Filter::result, "shape"_a)
       .def("run", &Filter::run, "image"_a, "mask"_a = nb::none(), "out"_a = nb::none(), "options"_a = nb::none(),
            "region"_a = nb::none(), "place"_a = nb::none())
+      .def("locality", &Filter::locality)
       .def("reads", &Filter::reads, "image"_a, "begin"_a, "end"_a, "options"_a = nb::none())
       .def("explain", &Filter::explain, "image"_a, "format"_a = "text", "options"_a = nb::none());
 }

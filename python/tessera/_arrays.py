@@ -15,6 +15,11 @@ def as_numpy(given: Any, name: str, for_writing: bool) -> Any:
     import numpy as np
 
     if for_writing and not isinstance(given, np.ndarray) and not hasattr(given, "__array_interface__"):
+        if hasattr(given, "__dask_graph__"):
+            raise ArgumentError(
+                f"{name!r} is an array of Dask, expected an array to write to",
+                help=f"leave {name} out: what is computed from arrays in memory is there at once",
+            )
         try:
             memoryview(given)
         except TypeError:

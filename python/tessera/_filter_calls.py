@@ -10,6 +10,7 @@ from typing import Any
 from tessera import _arrays, _borders, _core, _given, _lazy, _options, _regions, _xarray
 from tessera._errors import ArgumentError
 from tessera._forks import Lock
+from tessera._works import FilterCall, FilterWork, hollow
 
 _most = 64  # compiled filters that are kept
 _kept: dict[Any, _core.Filter] = {}
@@ -33,9 +34,11 @@ def call(
             help="the programs of filters/ take windows: ts.Program.from_text('import \"gaussian.forma\"; ...')",
         )
     if "dask.array" in sys.modules and (_lazy.is_lazy(image) or _lazy.is_lazy(mask)):
-        return _lazy.call_filter(name, image, options, channel_axis, mask, out, run, region)
+        return _lazy.call_filter(FilterCall(name, options, channel_axis, run), image, mask, out, region)
     if hasattr(image, "__stored__"):  # for a list of tasks
-        return _stored_work(name, image, options, channel_axis, mask, run)
+        if out is not None:
+            raise ArgumentError("out is given, but results of tasks go to their target", help="leave it out")
+        return _stored_work(FilterCall(name, options, channel_axis, run), image, mask)
     (image, mask, bare), like = _xarray.unwrapped((image, mask, out))
     image, filter_, axis = prepared(name, image, options, channel_axis, mask)
     target = bare
@@ -51,16 +54,13 @@ def call(
     return result if like is None else _xarray.wrapped(result, like, part)
 
 
-def _stored_work(
-    name: str, image: Any, options: Mapping[str, Any], channel_axis: int | None, mask: Any, run: Mapping[str, Any]
-) -> Any:
+def _stored_work(asked: FilterCall, image: Any, mask: Any) -> tuple[FilterWork, list[Any]]:
     """What tasks do, and its sources."""
     from tessera._stored import opened
-    from tessera._works import FilterWork, hollow
 
     sources = [image] if mask is None else [image, opened(mask, "mask")]
     arrays = [*(hollow(s.shape, s.dtype) for s in sources), None]
-    return FilterWork(name, arrays[0], options, channel_axis, arrays[1], run, "tasks"), sources
+    return FilterWork(asked, arrays[0], arrays[1], "tasks"), sources
 
 
 def _part(filter_: _core.Filter, image: Any, region: Any, channels: bool) -> tuple[_regions.Box, tuple[int, ...]]:
@@ -110,7 +110,7 @@ def prepared(
     try:
         found = _kept.get(key)
     except TypeError:  # lists, arrays
-        key = (*key[:5], *options, *(_hashable(v) for v in options.values()))
+        key = (*key[:5], *options, *map(_given.same, options.values()))
         found = _kept.get(key)
     if found is None:
         found = _compiled(name, dtype, rank, channels, mask_type, options)
@@ -128,16 +128,13 @@ def _number(given: Any) -> float:
         raise ArgumentError(f"nodata is {_given.shown(given)}, expected a number, or several") from None
 
 
-def _hashable(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(map(_hashable, value))
-    if hasattr(value, "tobytes"):
-        return (str(value.dtype), tuple(value.shape), value.tobytes())
-    if hasattr(value, "__dlpack__"):
-        import numpy as np
-
-        return _hashable(np.from_dlpack(value))
-    return value if getattr(value, "__hash__", None) else repr(value)
+def as_given(option: str, value: Any) -> Any:
+    """An option as it is, however it is written."""
+    if option == "border":
+        return _borders.text(value)
+    if option in ("type", "arithmetic"):
+        return _options.type_name(value)
+    return _options.weights(value, "kernel") if option == "kernel" else value
 
 
 def _fields(channels: int, alpha: str | None) -> str:
@@ -158,13 +155,8 @@ def _compiled(
     for option, value in options.items():
         if value is None:
             continue
-        if option == "border":
-            value = _borders.text(value)
-        elif option in ("type", "arithmetic"):
-            value = _options.type_name(value)
-        elif option == "kernel":
-            value = _options.weights(value, "kernel")
-        elif option == "ignore_nan":
+        value = as_given(option, value)
+        if option == "ignore_nan":
             if isinstance(value, str) or hasattr(value, "__len__"):
                 raise ArgumentError(f"ignore_nan is {_given.shown(value)}, expected True or False")
             if not value:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import numbers
 import operator
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, SupportsFloat
 
 from tessera._errors import ArgumentError
 
@@ -90,3 +91,30 @@ def several(what: str, given: Any, expected: str) -> Sequence[Any]:
     if found is None:
         raise ArgumentError(f"{what} is {shown(given)}, expected {expected}")
     return found
+
+
+def same(given: Any) -> Any:
+    """What is equal of equal values, and has a hash: floats to the bit, arrays by their elements, dictionaries in order."""
+    if getattr(given, "shape", None) == () and hasattr(given, "item"):
+        given = given.item()
+    if given is None or isinstance(given, str | int):
+        return given
+    if isinstance(given, float):
+        return given.hex()
+    if isinstance(given, Mapping):
+        return tuple(sorted((str(name), same(value)) for name, value in given.items()))
+    array = _array_of(given)
+    if array is not None:
+        return str(array.dtype), array.shape, hashlib.sha256(array.tobytes()).hexdigest()
+    if isinstance(given, Iterable) and not isinstance(given, Iterator | bytes):
+        return tuple(map(same, given))
+    return float(given).hex() if isinstance(given, SupportsFloat) and not isinstance(given, type) else given
+
+
+def _array_of(given: Any) -> Any:
+    marks = ("__array__", "__array_interface__", "__dlpack__", "tobytes")
+    if isinstance(given, type) or not any(hasattr(given, mark) for mark in marks):
+        return None
+    import numpy as np
+
+    return np.from_dlpack(given) if hasattr(given, "__dlpack__") else np.asarray(given)

@@ -18,7 +18,7 @@ from tessera._errors import ArgumentError
 from tessera._regions import Box, Reach
 from tessera._results import Outputs
 from tessera._routes import Index
-from tessera._works import LATER, FilterWork, ProgramWork, Spec, Work
+from tessera._works import LATER, FilterCall, FilterWork, ProgramWork, Spec, Work
 
 if TYPE_CHECKING:
     from tessera._program import Program
@@ -288,7 +288,7 @@ def _split(
     given: Sequence[Any], names: Sequence[str], arrays: Sequence[bool]
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Stand-ins for what is given, the arrays, and numbers that are lazy."""
-    lazy = next((g for g in given if is_lazy(g) and len(g.shape) > 0), None)
+    lazy = next((g for g, is_array in zip(given, arrays, strict=True) if is_array and is_lazy(g)), None)
     if lazy is None:
         raise ArgumentError("the numbers are arrays of Dask, but no array is", help="write number.compute()")
     stand_ins: list[Any] = []
@@ -306,6 +306,11 @@ def _split(
             stand_ins.append(_arrays.stand_in(array, name))
             sources.append(array)
         elif is_lazy(value):
+            if value.shape != ():
+                raise ArgumentError(
+                    f"{name!r} is an array of Dask of shape {value.shape}, expected a number",
+                    help=f"write {name}.reshape(()) where it has one element",
+                )
             stand_ins.append(LATER)
             numbers.append(value)
         else:
@@ -350,31 +355,15 @@ def _no_out(out: Any) -> None:
         )
 
 
-def call_filter(
-    name: str,
-    image: Any,
-    options: Mapping[str, Any],
-    channel_axis: int | None,
-    mask: Any,
-    out: Any,
-    run: Mapping[str, Any],
-    region: Any,
-) -> Any:
+def call_filter(call: FilterCall, image: Any, mask: Any, out: Any, region: Any) -> Any:
     """A named filter where the image or its mask is an array of Dask."""
     _no_out(out)
     (image, mask), like = _xarray.unwrapped((image, mask))
     given = [image] if mask is None else [image, mask]
-    stand_ins, sources, _ = _split(given, ["image", "mask"][: len(given)], [True] * len(given))
-    threads = 1 if run.get("threads") is None else run["threads"]
-    work = FilterWork(
-        name,
-        stand_ins[0],
-        options,
-        channel_axis,
-        stand_ins[1] if mask is not None else None,
-        {**run, "threads": threads},
-        "chunks of Dask",
-    )
+    (first, *masks), sources, _ = _split(given, ["image", "mask"][: len(given)], [True] * len(given))
+    threads = 1 if call.run.get("threads") is None else call.run["threads"]
+    call = call._replace(run={**call.run, "threads": threads})
+    work = FilterWork(call, first, masks[0] if masks else None, "chunks of Dask")
     (result,) = results(work, sources)
     if region is not None:
         return _sliced(result, work.outputs[0], _regions.only_box_of(region, work.outputs[0].extents), like)

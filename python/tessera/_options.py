@@ -29,7 +29,7 @@ RUN = (
     "stream",
 )
 _RUN = frozenset(RUN)
-_HANDLES = ("progress", "cancel", "stream")
+HANDLES = ("progress", "cancel", "stream")
 #: Names of element types, NumPy's and those of the language that it does not have.
 _TYPES = {n: n for n in ("bool", "uint8", "uint16", "uint32", "int16", "int32", "float16", "float32", "float64")}
 _EXPECTED = f"{', '.join([*_TYPES][:-1])} or float64"
@@ -86,7 +86,7 @@ def run(given: Mapping[str, Any]) -> _core.Options | None:
     chosen = {name: value for name, value in given.items() if value is not None}
     if not chosen:
         return None
-    if any(name in chosen for name in _HANDLES):
+    if any(name in chosen for name in HANDLES):
         return _made(chosen)
     kept: dict[tuple[tuple[str, Any], ...], _core.Options] | None = getattr(_kept, "options", None)
     if kept is None:

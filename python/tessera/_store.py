@@ -30,7 +30,7 @@ def store(what: Any, src: Any, dst: Any, *, client: Any = None, progress: Any = 
     options.setdefault("least_tasks", _PER_CORE * _cores(client))
     made = tasks(what, src, dst, **options)
     run_all(made, client, progress)
-    made._job.close_journal()
+    made._close()
 
 
 _PER_CORE = 4  # tasks, so that all cores are busy to the end, and reading goes on beside computing

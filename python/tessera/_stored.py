@@ -5,13 +5,18 @@ these libraries is loaded here but zarr, where a path is one of its."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import mmap
 import os
+import shutil
 import sys
+import weakref
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from tessera import _given
 from tessera._errors import ArgumentError, Error, IoError
@@ -27,21 +32,96 @@ def _root(array: Any) -> str:
     return type(array).__module__.partition(".")[0]
 
 
-def _zarr_place(array: Any) -> str | None:
-    """The folder of an array of zarr that lies on a disk."""
-    root = getattr(getattr(array, "store", None), "root", None)
-    return None if root is None else os.path.join(os.path.abspath(root), getattr(array, "path", ""))
-
-
 def place_of(array: Any) -> tuple[str, str] | None:
-    """Where an array lies: a file or a folder, and its name there; None where no other process finds it."""
+    """Where an array lies, or one of a path: a file or a folder, and its name there; None where no other process finds
+    it."""
+    if isinstance(array, str | os.PathLike):
+        return None if _is_url(array) else _in_store(os.path.abspath(array))
     if _is_map(array):
         return os.path.abspath(array.filename), ""
     if _root(array) == "h5py":
         return os.path.abspath(array.file.filename), array.name
+    root = getattr(array.store, "root", None) if _root(array) == "zarr" else None
+    return None if root is None else _in_store(os.path.join(os.path.abspath(root), array.path))
+
+
+def _is_url(path: str | os.PathLike[str]) -> bool:
+    return "://" in os.fspath(path)
+
+
+def _in_store(path: str) -> tuple[str, str]:
+    """An array of a store of zarr, by whatever name it was opened."""
+    parts = Path(path).parts
+    root = next((k for k, p in enumerate(parts) if p.endswith(".zarr")), len(parts))
+    return os.path.join(*parts[: root + 1]), "/".join(parts[root + 1 :])
+
+
+_names: dict[int, tuple[weakref.ref[Any], str]] = {}
+
+
+def _name_of(array: Any) -> str:
+    """A name that no other array has, of this process or another one."""
+    key = id(array)
+    found = _names.get(key)
+    if found is None or found[0]() is not array:
+        found = _names[key] = weakref.ref(array, lambda _: _names.pop(key, None)), uuid4().hex
+    return found[1]
+
+
+def _address(array: Any, for_writing: bool) -> Any:
+    """Where an array lies, as JSON has it; of what lies in memory the elements, or of a result a name of the memory."""
+    import numpy as np
+
+    place = place_of(array)
+    if place is not None:
+        return [os.path.realpath(place[0]), place[1]]
     if _root(array) == "zarr":
-        root = getattr(array.store, "root", None)
-        return None if root is None else (os.path.abspath(root), getattr(array, "path", ""))
+        return [str(array.store), array.path]
+    if _root(array) == "tensorstore":
+        return array.spec().to_json().get("kvstore")
+    if not isinstance(array, np.ndarray):
+        return type(array).__qualname__
+    root = _owner(array)
+    begin = [a.__array_interface__["data"][0] for a in (root, array)]
+    if _is_map(root):  # a part of it
+        return [*_address(root, for_writing), begin[1] - begin[0], array.strides]
+    return ["memory", _name_of(root), begin[1] - begin[0], array.strides] if for_writing else ["memory", _digest(array)]
+
+
+def _owner(array: Any) -> Any:
+    """The array of NumPy of which this one is a view."""
+    import numpy as np
+
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _digest(array: Any) -> str:
+    import numpy as np
+
+    # What is repeated without memory of its own is looked at once.
+    once = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
+    digest = hashlib.blake2b(digest_size=16)
+    for part in [once] if once.flags.c_contiguous or once.ndim < 2 else once:
+        digest.update(np.ascontiguousarray(part).view(np.uint8).data if part.size else b"")
+    return digest.hexdigest()
+
+
+def _written(array: Any) -> list[int] | None:
+    """What tells that the file of an array was written again, or that an array of zarr was made again; None where nothing
+    does, as of HDF5, whose files others write to as well."""
+    import numpy as np
+
+    root = _owner(array) if isinstance(array, np.ndarray) else array
+    place = place_of(root)
+    if place is None or _root(root) == "h5py":
+        return None
+    of_zarr = [os.path.join(*place, head) for head in ("zarr.json", ".zarray")]
+    for file in of_zarr if _root(root) == "zarr" else place[:1]:
+        with contextlib.suppress(FileNotFoundError):
+            found = os.stat(file)
+            return [found.st_size, found.st_mtime_ns]
     return None
 
 
@@ -153,9 +233,13 @@ class Stored:
 
         if not isinstance(part, np.ndarray):
             part = part.get() if hasattr(part, "get") else np.asarray(part)
+        if part.dtype.names is not None:
+            part = part.astype(self.dtype)
         self.array[self._slices(box)] = part.transpose(np.argsort(self._order))
         if _is_map(self.array):
             self.array.flush()
+        elif _root(self.array) == "h5py":
+            self.array.file.flush()
 
     def chunks(self) -> tuple[int, ...] | None:
         """Points that are read together, along each dimension; None where any are."""
@@ -172,13 +256,21 @@ class Stored:
     def _ordered(self, found: Any) -> tuple[int, ...] | None:
         return None if found is None else tuple(int(found[d]) for d in self._order)
 
+    def address(self) -> Any:
+        """Where it lies, as JSON has it."""
+        return [_address(self.array, self._writes), self._order, self._field]
+
+    def written(self) -> list[int] | None:
+        """Of a source what tells that it was written again, of a target that it was made again."""
+        return None if self._writes and _root(self.array) != "zarr" else _written(self.array)
+
     def is_same(self, other: Stored) -> bool:
         a, b = self.array, other.array
         if a is b:
             return True
-        own = place_of(a)
-        if own is not None and own == place_of(b):
-            return True
+        own, others = place_of(a), place_of(b)
+        if own is not None and others is not None and own[1] == others[1]:
+            return os.path.realpath(own[0]) == os.path.realpath(others[0])
         import numpy as np
 
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
@@ -207,31 +299,66 @@ def opened(given: Any, name: str) -> Stored:
             import numpy as np
 
             return Stored(np.load(path, mmap_mode="r"))
-        found = _zarr().open(path, mode="r")
+        found = _zarr().open(os.path.abspath(path), mode="r")  # for whoever works elsewhere
         if not hasattr(found, "shape"):
             raise ArgumentError(
                 f"{path!r} is a group of arrays, expected an array", help="give one of them: zarr.open(path)['0']"
             )
         return Stored(found)
+    check_stored(given, repr(name))
+    return Stored(given)
+
+
+def check_stored(given: Any, name: str) -> None:
+    """Raises for arrays of Dask, which nobody writes to, and which are read chunk by chunk of their own."""
     lazy = getattr(sys.modules.get("dask.array"), "Array", None)
     if lazy is not None and isinstance(given, lazy):
         raise ArgumentError(
-            f"{name!r} is an array of Dask, expected one that lies in a file",
+            f"{name} is an array of Dask, expected one that lies in a file",
             help="write dask.array.store(program(image), target), or give what Dask has it from",
         )
-    return Stored(given)
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether types are the same, wherever the fields of structs lie."""
+    if a.names is None or b.names is None:
+        return bool(a == b)
+    return a.names == b.names and all(a[n] == b[n] for n in a.names)
 
 
 def created(path: str, shape: Sequence[int], dtype: Any, chunks: Sequence[int]) -> Any:
     """An array of zarr at a path, or the one that is there."""
     zarr = _zarr()
-    try:
-        return zarr.create_array(store=path, shape=tuple(shape), dtype=dtype, chunks=tuple(chunks))
-    except (FileExistsError, ValueError, zarr.errors.ContainsArrayError, zarr.errors.ContainsGroupError):
-        found = zarr.open(path, mode="r+")
-        if hasattr(found, "shape"):
-            return found
-        raise ArgumentError(f"{path!r} is a group of arrays, expected an array, or nothing") from None
+
+    def make(where: str) -> Any:
+        return zarr.create_array(store=where, shape=tuple(shape), dtype=dtype, chunks=tuple(chunks))
+
+    if _is_url(path):
+        with contextlib.suppress(
+            FileExistsError, ValueError, zarr.errors.ContainsArrayError, zarr.errors.ContainsGroupError
+        ):
+            return make(path)
+    else:
+        path = os.path.abspath(path)
+        if not _is_node(path):
+            partial = f"{path}.{uuid4().hex}"  # it appears whole: of several processes that make it one does
+            try:
+                make(partial)
+                with contextlib.suppress(OSError):
+                    os.rename(partial, path)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+            if not _is_node(path):
+                raise ArgumentError(f"{path!r} is there and no array of zarr, expected one, or nothing")
+    found = zarr.open(path, mode="r+")
+    if hasattr(found, "shape"):
+        return found
+    raise ArgumentError(f"{path!r} is a group of arrays, expected an array, or nothing")
+
+
+def _is_node(path: str) -> bool:
+    """Whether there is an array or a group of zarr."""
+    return any(os.path.exists(os.path.join(path, head)) for head in ("zarr.json", ".zarray", ".zgroup"))
 
 
 def created_group(path: str, names: Sequence[str]) -> list[str]:
@@ -242,7 +369,7 @@ def created_group(path: str, names: Sequence[str]) -> list[str]:
 
 
 def journal_of(array: Any) -> Path | None:
-    """The folder of markers beside an array."""
+    """The folder of markers beside an array, or one of a path."""
     place = place_of(array)
     if place is None:
         return None

@@ -3,20 +3,19 @@ result. A task is picklable, may run anywhere and twice, and leaves a marker whe
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import json
 import math
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from tessera import _given, _grids, _regions, _stored
+from tessera import _given, _grids, _regions, _routes, _stored
 from tessera._arrays import move_axis
 from tessera._errors import ArgumentError, Error
+from tessera._journal import Head, Journal, head_of
 from tessera._lazy import scaled
 from tessera._regions import Box
 from tessera._stored import Stored
@@ -24,8 +23,6 @@ from tessera._works import FilterWork, ProgramWork, Spec, Work, hollow
 
 if TYPE_CHECKING:
     from tessera._program import Program
-
-_HEAD = "job.json"
 
 
 class Part(NamedTuple):
@@ -47,21 +44,22 @@ class Job:
         sources: Sequence[Stored],
         targets: Sequence[Stored | None],
         parts: Sequence[Part],
-        journal: Path | None,
+        journal: Journal | None,
         resume: bool,
     ) -> None:
         self.work = work
         self.sources = tuple(sources)
         self.targets = tuple(targets)
-        self.parts = tuple(parts)
+        self.parts = parts
         self.journal = journal
         self.resume = resume
 
     def said(self) -> dict[str, Any]:
-        """What the bits of the result and the boxes of tasks depend on."""
+        """What the bits of the result depend on, and where they are."""
 
         def told(spec: Spec, array: Stored, chunks: Any) -> dict[str, Any]:
-            return {"name": spec.name, "shape": array.shape, "type": str(array.dtype), "chunks": chunks}
+            own = {"name": spec.name, "shape": array.shape, "type": str(array.dtype), "chunks": chunks}
+            return {**own, "place": array.address(), "written": array.written()}
 
         sources = zip(self.work.inputs, self.sources, strict=True)
         targets = [(s, t) for s, t in zip(self.work.outputs, self.targets, strict=True) if t is not None]
@@ -69,53 +67,13 @@ class Job:
             **self.work.said(),
             "inputs": [told(s, a, a.chunks()) for s, a in sources],
             "outputs": [told(s, a, a.units()) for s, a in targets],
-            "tasks": [[p.outputs, p.edges] for p in self.parts],
         }
-        made: dict[str, Any] = json.loads(json.dumps(said, default=repr))
+        made: dict[str, Any] = json.loads(json.dumps(said))
         return made
 
-    def open_journal(self) -> None:
-        """Begins the folder of markers anew, or goes on with it."""
-        if self.journal is None:
-            if self.resume:
-                raise ArgumentError(
-                    "resume is True, but the result lies where no markers can stand beside it",
-                    help="say where they are: journal='a/folder'",
-                )
-            return
-        head = self.journal / _HEAD
-        if self.resume and head.exists():
-            self._compare(json.loads(head.read_text()), head)
-            return
-        if self.journal.exists():
-            if not head.exists() and any(self.journal.iterdir()):
-                raise ArgumentError(f"{str(self.journal)!r} is no journal of tasks, expected one, or nothing")
-            self.close_journal()
-        self.journal.mkdir(parents=True, exist_ok=True)
-        partial = head.with_suffix(f".{os.getpid()}")
-        partial.write_text(json.dumps(self.said()))
-        partial.replace(head)
-
-    def _compare(self, before: Mapping[str, Any], head: Path) -> None:
-        now = self.said()
-        for what in now:
-            if now[what] != before.get(what):
-                raise ArgumentError(
-                    f"the {what} of {str(head)!r}, whose tasks are to be resumed, {'is' if what == 'program' else 'are'} "
-                    "other than now",
-                    (f"then: {json.dumps(before.get(what))[:400]}", f"now: {json.dumps(now[what])[:400]}"),
-                    "write resume=False to begin anew",
-                )
-
-    def close_journal(self) -> None:
-        """Forgets what was done."""
-        if self.journal is not None and self.journal.exists():
-            aside = self.journal.with_name(f"{self.journal.name}.{os.getpid()}")
-            self.journal.rename(aside)
-            shutil.rmtree(aside, ignore_errors=True)
-            if self.journal.parent.name.endswith(".tessera"):  # that of one array of several
-                with contextlib.suppress(OSError):
-                    self.journal.parent.rmdir()
+    def boxes(self) -> list[Any]:
+        """Those of all tasks."""
+        return [[list(p.outputs), p.edges] for p in self.parts]
 
 
 class Task:
@@ -141,7 +99,7 @@ class Task:
     def done(self) -> bool:
         """Whether its marker is there."""
         journal = self._job.journal
-        return journal is not None and (journal / self.id).exists()
+        return journal is not None and journal.has(self.id)
 
     def run(self) -> str:
         """Does it, or nothing where its marker is there and the list is one to resume; gives its id."""
@@ -153,10 +111,7 @@ class Task:
         return self.run()
 
     def _box(self) -> Box:
-        edges = self._job.parts[self._part].edges
-        return tuple(e[i] for e, i in zip(edges, self._index, strict=True)), tuple(
-            e[i + 1] for e, i in zip(edges, self._index, strict=True)
-        )
+        return _routes.chunk_box(self._job.parts[self._part].edges, self._index)
 
     def _boxes(self) -> list[Box | None]:
         outputs, box = self._job.parts[self._part].outputs, self._box()
@@ -178,8 +133,7 @@ class Task:
             if box is not None and target is not None:
                 target.write(spec.with_planes(box), result)
         if job.journal is not None:
-            job.journal.mkdir(parents=True, exist_ok=True)
-            (job.journal / self.id).touch()
+            job.journal.mark(self.id)
 
     def __repr__(self) -> str:
         return f"<Task {self.id}: {self.region}>"
@@ -227,12 +181,17 @@ class Tasks(Sequence[Task]):
         left = self.left()
         if left:
             raise Error(f"{len(left)} of {len(self)} tasks have no marker yet, among them {left[0].id}")
-        self._job.close_journal()
+        self._close()
+
+    def _close(self) -> None:
+        """Forgets what was done."""
+        if self._job.journal is not None:
+            self._job.journal.close()
 
     @property
     def journal(self) -> Path | None:
         """The folder of markers."""
-        return self._job.journal
+        return None if self._job.journal is None else self._job.journal.folder
 
     def __repr__(self) -> str:
         return f"<{len(self)} tasks>"
@@ -298,8 +257,8 @@ def work_of(what: Any, src: Any, named: dict[str, Any]) -> tuple[Work, list[Stor
     )
 
 
-def _targets(work: Work, dst: Any, sources: Sequence[Stored], axes: Sequence[int | None]) -> list[Stored | None]:
-    """Where the outputs go, None for those that are not wanted."""
+def _given_targets(work: Work, dst: Any) -> list[Any]:
+    """Where the outputs go as it is given, None for those that are not wanted."""
     names = [s.name for s in work.outputs]
     given: list[Any]
     if isinstance(dst, Mapping):
@@ -322,6 +281,13 @@ def _targets(work: Work, dst: Any, sources: Sequence[Stored], axes: Sequence[int
         given = [dst]
     if all(g is None for g in given):
         raise ArgumentError(f"no target is given, expected some of {', '.join(names)}")
+    return given
+
+
+def _targets(
+    work: Work, given: Sequence[Any], sources: Sequence[Stored], axes: Sequence[int | None]
+) -> list[Stored | None]:
+    """Arrays of what is given."""
     made = [
         None if g is None else _target(work, o, g, sources, axis)
         for o, (g, axis) in enumerate(zip(given, axes, strict=True))
@@ -345,6 +311,12 @@ def _target(work: Work, o: int, given: Any, sources: Sequence[Stored], axis: int
             raise ArgumentError(
                 f"the target is {path!r}, expected a path that ends in .zarr", help="or an array that is there already"
             )
+        if spec.dtype.names is not None:
+            fields = ", ".join(f"{n} {spec.dtype[n]}" for n in spec.dtype.names)
+            raise ArgumentError(
+                f"{spec.name!r} has structs of {fields}, but an array of zarr that is made has numbers",
+                help="give an array of structs, such as numpy.lib.format.open_memmap makes",
+            )
         shape, chunks = list(spec.shape), list(spec.shape)
         for a, c in zip(spec.axes, _natural_chunks(work, o, sources), strict=True):
             chunks[a] = c
@@ -352,12 +324,13 @@ def _target(work: Work, o: int, given: Any, sources: Sequence[Stored], axis: int
             shape.insert(axis % len(shape), shape.pop())
             chunks.insert(axis % len(chunks), chunks.pop())
         given = _stored.created(path, shape, spec.dtype, chunks)
+    _stored.check_stored(given, "the target")
     target = Stored(given, for_writing=True)
     if axis is not None and target.ndim == len(spec.shape):
         target = move_axis(target, axis, -1)
     if target.shape != spec.shape:
         raise ArgumentError(f"the target of {spec.name!r} has the shape {target.shape}, expected {spec.shape}")
-    if target.dtype != spec.dtype:
+    if not _stored.alike(target.dtype, spec.dtype):
         raise ArgumentError(f"the target of {spec.name!r} is an array of {target.dtype}, expected {spec.dtype}")
     return target
 
@@ -418,12 +391,9 @@ def _parts(
     return parts
 
 
-def _as_before(parts: list[Part], journal: Path | None) -> list[Part]:
+def _as_before(parts: list[Part], head: Head) -> list[Part]:
     """The boxes of the tasks that are to be resumed, whatever memory and workers there are now."""
-    head = None if journal is None else journal / _HEAD
-    if head is None or not head.exists():
-        return parts
-    before = {tuple(outputs): edges for outputs, edges in json.loads(head.read_text()).get("tasks", [])}
+    before = {tuple(outputs): edges for outputs, edges in head["tasks"]}
 
     def ends(edges: list[list[int]]) -> list[list[int]]:
         return [[e[0], e[-1]] for e in edges]
@@ -441,7 +411,7 @@ def _cost(work: Work, chunks: Sequence[Any], outputs: Sequence[int], box: Box) -
     rank = len(box[0])
     for k, (spec, own) in enumerate(zip(work.inputs, work.reads(boxes), strict=True)):
         read += _bytes(spec, own)
-        points += math.prod(e - b for b, e in zip(*own, strict=True))
+        points += _routes.volume(own)
         units = [1] * len(spec.axes) if chunks[k] is None else [chunks[k][a] for a in spec.axes]
         of = zip(*own, units, spec.extents, strict=True)
         opened += math.prod(min(-(-e // u) * u, n) - b // u * u for b, e, u, n in of)
@@ -457,8 +427,7 @@ def _cost(work: Work, chunks: Sequence[Any], outputs: Sequence[int], box: Box) -
 
 
 def _bytes(spec: Spec, box: Box) -> int:
-    full = spec.with_planes(box)
-    return math.prod(e - b for b, e in zip(*full, strict=True)) * int(spec.dtype.itemsize)
+    return _routes.volume(spec.with_planes(box)) * int(spec.dtype.itemsize)
 
 
 def tasks(
@@ -478,23 +447,33 @@ def tasks(
 
     ``src`` is an array with slices (zarr, h5py, tensorstore, ``numpy.memmap``), a path that ends in .zarr or .npy, or
     several in a tuple or by name; ``dst`` the same to write to, and a path that ends in .zarr is made. ``chunks`` are the
-    extents of what a task writes: whole chunks of ``dst``. "auto" makes halos cheap within ``memory`` for a task, and so
-    that there are ``least_tasks``.
+    extents of what a task writes: whole chunks of ``dst``. "auto" makes halos cheap within ``memory``, which is what a task
+    reads and writes, and so that there are ``least_tasks``.
 
     Every task leaves a marker in the folder ``journal``, ``<dst>.tessera`` where none is given. With ``resume`` tasks that
-    have one do nothing; that a program, its options or its inputs are others is an error. Without, markers are removed."""
+    have one do nothing; that a program, its options, its inputs or its targets are others is an error. Without, and where
+    ``dst`` was made again, all begins anew."""
     work, sources, axes = work_of(what, src, options)
-    targets = _targets(work, dst, sources, axes)
+    given = _given_targets(work, dst)
+    folder = Path(journal) if journal is not None else next((j for j in map(_stored.journal_of, given) if j), None)
+    if resume and folder is None:
+        raise ArgumentError(
+            "resume is True, but the result lies where no markers can stand beside it",
+            help="say where they are: journal='a/folder'",
+        )
+    if folder is not None:
+        head_of(folder)  # before anything is made
+    targets = _targets(work, given, sources, axes)
     work.check([o for o, t in enumerate(targets) if t is not None])
-    place = Path(journal) if journal is not None else next((j for j in map(_journal, targets) if j is not None), None)
     least = _given.whole("least_tasks", least_tasks, 1)
     parts = _parts(work, sources, targets, region, chunks, _grids.memory_of(memory), least)
-    if resume and isinstance(chunks, str):
-        parts = _as_before(parts, place)
-    job = Job(work, sources, targets, parts, place, bool(resume))
-    job.open_journal()
-    return Tasks(job)
-
-
-def _journal(target: Stored | None) -> Path | None:
-    return None if target is None else _stored.journal_of(target.array)
+    job = Job(work, sources, targets, parts, None if folder is None else Journal(folder), bool(resume))
+    if job.journal is None:
+        return Tasks(job)
+    said = job.said()
+    while True:
+        before = head_of(job.journal.folder)
+        if resume and before is not None and isinstance(chunks, str):
+            job.parts = _as_before(parts, before)
+        if job.journal.begin({**said, "tasks": job.boxes()}, before, job.resume):
+            return Tasks(job)

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tessera import _core, _given, _options, _regions
 from tessera._errors import ArgumentError
@@ -18,11 +18,10 @@ from tessera._regions import Box, Reach
 if TYPE_CHECKING:
     from tessera._program import Program
 
-_HANDLES = ("progress", "cancel", "stream")
 #: Options that change no bit of a result.
 _SILENT = ("threads", "device", "device_memory", "compiler", "compile_limit", "tile_rows", "tile_columns")
+_SPAN = re.compile('^span ".*\n', re.MULTILINE)  # where something stands in a text
 LATER: Any = object()  # in the place of a number
-HELP_GLOBAL = "compute the array first where it fits into memory: program(image.compute())"
 
 
 @dataclass(frozen=True)
@@ -59,16 +58,26 @@ def hollow(shape: Sequence[int], dtype: Any) -> Any:
 
 def _run_options(given: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Options that go with a task to wherever it runs."""
-    for name in _HANDLES:
+    for name in _options.HANDLES:
         if given.get(name) is not None:
             raise ArgumentError(f"{name} is given, but {what} run elsewhere and later", help=f"leave {name} out")
     return {n: v for n, v in given.items() if v is not None}
 
 
-def _refused(name: str, why: str) -> ArgumentError:
+def _refused(name: str, why: str, call: str, what: str) -> ArgumentError:
+    at_once = f"target[...] = {call}(source[...])" if what == "tasks" else f"{call}(image.compute())"
     return ArgumentError(
-        f"{name!r} cannot be computed chunk by chunk: {why}, so that any chunk takes the whole input", help=HELP_GLOBAL
+        f"{name!r} cannot be computed chunk by chunk: {why}, so that any chunk takes the whole input",
+        help=f"where that fits into memory, compute all at once: {at_once}",
     )
+
+
+def _loud(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {n: _given.same(v) for n, v in options.items() if n not in _SILENT}
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _union(boxes: Sequence[Box]) -> Box:
@@ -108,7 +117,7 @@ class Work:
         raise NotImplementedError
 
     def token(self) -> str:
-        return hashlib.sha256(json.dumps(self.said(), sort_keys=True, default=repr).encode()).hexdigest()[:32]
+        return _hash(json.dumps(self.said(), sort_keys=True))[:32]
 
 
 class ProgramWork(Work):
@@ -118,6 +127,7 @@ class ProgramWork(Work):
             wanted = ", ".join(p.name for p in program.inputs)
             raise ArgumentError(f"{len(given)} inputs are given, expected {len(program.inputs)}: {wanted}")
         self.program = program
+        self._what = what
         self._options = _run_options(options, what)
         arrays = [0 if g is LATER else g for g in given]
         extents = program._core.whole_shapes(arrays, [None] * len(arrays))  # and whether types and ranks fit
@@ -136,7 +146,7 @@ class ProgramWork(Work):
     def check(self, outputs: Sequence[int] | None = None) -> None:
         for o, locality in enumerate(self.program.locality()):
             if locality.depends_on_all and (outputs is None or o in outputs):
-                raise _refused(self.outputs[o].name, locality.depends_on_all)
+                raise _refused(self.outputs[o].name, locality.depends_on_all, "program", self._what)
 
     def reads(self, boxes: Sequence[Box | None]) -> tuple[Box, ...]:
         specs = iter(self.inputs)
@@ -179,38 +189,31 @@ class ProgramWork(Work):
 
     def said(self) -> dict[str, Any]:
         return {
-            "program": hashlib.sha256(self.program.graph_text().encode()).hexdigest(),
-            "numbers": [None if g is None else _plain(g) for g in self._given],
-            "options": {n: str(v) for n, v in self._options.items() if n not in _SILENT},
+            "program": _hash(_SPAN.sub("", self.program.graph_text())),
+            "numbers": _given.same(self._given),
+            "options": _loud(self._options),
         }
 
 
-def _plain(number: Any) -> Any:
-    return number.item() if hasattr(number, "item") else number
+class FilterCall(NamedTuple):
+    """A call of a named filter without its arrays: options of the filter, and of the run."""
+
+    name: str
+    options: Mapping[str, Any]
+    channel_axis: int | None
+    run: Mapping[str, Any]
 
 
 class FilterWork(Work):
-    """A named filter. ``image`` and ``mask`` are arrays without memory."""
-
-    def __init__(
-        self,
-        name: str,
-        image: Any,
-        options: Mapping[str, Any],
-        channel_axis: int | None,
-        mask: Any,
-        run: Mapping[str, Any],
-        what: str,
-    ) -> None:
+    def __init__(self, call: FilterCall, image: Any, mask: Any, what: str) -> None:
+        """``image`` and ``mask`` are arrays without memory."""
         from tessera._filter_calls import prepared
 
-        self.name = name
-        self._filter_options = dict(options)
-        self._run = _run_options(run, what)
-        _, filter_, _moved = prepared(name, image, options, channel_axis, mask)
+        _, filter_, _moved = prepared(call.name, image, call.options, call.channel_axis, mask)
         rank = len(image.shape)
-        axis = None if channel_axis is None else _given.whole("channel_axis", channel_axis) % rank
-        self._axis = axis
+        axis = None if call.channel_axis is None else _given.whole("channel_axis", call.channel_axis) % rank
+        self._call = FilterCall(call.name, dict(call.options), axis, _run_options(call.run, what))
+        self._what = what
         axes = tuple(d for d in range(rank) if d != axis)
         self.inputs = (Spec("image", tuple(image.shape), image.dtype, axes),)
         if mask is not None:
@@ -226,24 +229,20 @@ class FilterWork(Work):
         from tessera._filter_calls import prepared
 
         image, *masks = (hollow(spec.shape, spec.dtype) for spec in self.inputs)
-        filter_: _core.Filter = prepared(
-            self.name, image, self._filter_options, self._axis, masks[0] if masks else None
-        )[1]
+        name, options, axis, _run = self._call
+        filter_: _core.Filter = prepared(name, image, options, axis, masks[0] if masks else None)[1]
         return filter_
 
     def check(self, outputs: Sequence[int] | None = None) -> None:
-        try:
-            self.reads([((0,) * len(self.outputs[0].axes), (1,) * len(self.outputs[0].axes))])
-        except ArgumentError as why:
-            if "has no windows" not in why.message:
-                raise
-            raise _refused(self.name, why.message.partition(": ")[2].partition(", so that")[0]) from None
+        (locality,) = _regions.localities(json.loads(self._filter().locality()))
+        if locality.depends_on_all:
+            raise _refused(self._call.name, locality.depends_on_all, f"ts.{self._call.name}", self._what)
 
     def reads(self, boxes: Sequence[Box | None]) -> tuple[Box, ...]:
         (box,) = boxes
         if box is None:
             raise ArgumentError("no part of the result is wanted, expected one")
-        read = self._filter().reads(self.inputs[0].extents, *box, _options.run(self._run))
+        read = self._filter().reads(self.inputs[0].extents, *box, _options.run(self._call.run))
         if len(self.inputs) == 1:
             return (read,)
         rank = len(self.inputs[1].axes)
@@ -256,12 +255,13 @@ class FilterWork(Work):
         from tessera._arrays import move_axis
 
         image, *masks = windows
-        if self._axis is not None:
-            image = move_axis(image, self._axis, -1)
+        axis = self._call.channel_axis
+        if axis is not None:
+            image = move_axis(image, axis, -1)
         place = (self.inputs[0].image_place(places[0]), self.inputs[0].extents)
-        options = _options.run(self._run)
+        options = _options.run(self._call.run)
         result = self._filter().run(image, masks[0] if masks else None, None, options, boxes[0], place)
-        return (result if self._axis is None else move_axis(result, -1, self._axis),)
+        return (result if axis is None else move_axis(result, -1, axis),)
 
     def reach(self, output: int, source: int) -> tuple[Reach, ...]:
         if source > 0:
@@ -269,19 +269,8 @@ class FilterWork(Work):
         return tuple(Reach(0, 0, 1, 1, False) for _ in self.outputs[0].axes)
 
     def said(self) -> dict[str, Any]:
-        options = {n: _plain_option(v) for n, v in self._filter_options.items() if v is not None}
-        return {
-            "program": {"filter": self.name, **options},
-            "numbers": self._axis,
-            "options": {n: str(v) for n, v in self._run.items() if n not in _SILENT},
-        }
+        from tessera._filter_calls import as_given
 
-
-def _plain_option(value: Any) -> Any:
-    if hasattr(value, "tobytes"):
-        return hashlib.sha256(pickle.dumps((str(value.dtype), value.shape, value.tobytes()))).hexdigest()
-    return value if isinstance(value, str | int | float | bool) else repr(value)
-
-
-def only_box(region: Any, spec: Spec) -> Box:
-    return _regions.box_of(region, spec.extents, spec.name)
+        name, options, axis, run = self._call
+        told = {n: _given.same(as_given(n, v)) for n, v in options.items() if v is not None}
+        return {"program": {"filter": name, **told}, "numbers": axis, "options": _loud(run)}

@@ -6,6 +6,7 @@
 #include "c/handles.hpp"
 #include "c/options.hpp"
 #include "c/tensors.hpp"
+#include "c/windows.hpp"
 #include "c/words.hpp"
 #include "engine/filters/filters.hpp"
 #include "engine/program_impl.hpp"
@@ -72,18 +73,15 @@ Region region_of(const tsr_filter& f, const std::int64_t* begin, const std::int6
           numbers(&given(end, "the end of the window"), f.rank)};
 }
 
-void check_covers(const InputWindow& window, const Region& read) {
-  const Shape& shape = window.array.shape();
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    const i64 first = window.at[d], last = first + shape[d];
-    if (first < 0 || last > window.whole[d])
-      fail(fmt::format("the window of the image is [{}, {}) along dimension {}, expected a part of [0, {})", first,
-                       last, d, window.whole[d]));
-    if (read.begin[d] < first || read.end[d] > last)
-      fail(fmt::format("the window of the image is [{}, {}) along dimension {}, but [{}, {}) is read", first, last, d,
-                       read.begin[d], read.end[d]),
-           "tsr_filter_reads says what is read");
-  }
+// The part [begin, end) of the result, of a window of the image and its mask.
+void run_part(const FilterCall& call, const InputWindow& window, const std::int64_t* begin, const std::int64_t* end,
+              const tsr_options* options) {
+  const Region region = region_of(call.made, begin, end);
+  static_cast<void>(result_shape(call.made, window.whole.empty() ? window.array.shape() : window.whole));
+  const engine::Filter& made = *call.made.filter;
+  const RunOptions run = made.program.impl().placed({window.array}, {call.result.array()}, run_options(options));
+  made.program.run_region_into(made.windows(window, call.mask, region, run), {region}, {call.result.array()}, run);
+  call.end();
 }
 
 std::string filters_json() {
@@ -180,14 +178,15 @@ tsr_status tsr_filter_run_region(const tsr_filter* filter, const DLTensor* image
                                  const tsr_options* options) {
   return guarded([&] {
     const FilterCall call(filter, image, mask, result, options);
-    const Region region = region_of(call.made, begin, end);
-    static_cast<void>(result_shape(call.made, call.image.array().shape()));
-    const engine::Filter& made = *call.made.filter;
-    const RunOptions run =
-        made.program.impl().placed({call.image.array()}, {call.result.array()}, run_options(options));
-    made.program.run_region_into(made.windows(call.image.array(), call.mask, region, run), {region},
-                                 {call.result.array()}, run);
-    call.end();
+    run_part(call, {call.image.array()}, begin, end, options);
+  });
+}
+
+tsr_status tsr_filter_locality(const tsr_filter* filter, char** json) {
+  return guarded([&] {
+    const engine::Filter& f = *given(filter, "the filter").filter;
+    given(json, "the place of the text");
+    *json = copied(locality_json({f.locality()}, f.program));
   });
 }
 
@@ -210,15 +209,9 @@ tsr_status tsr_filter_run_window(const tsr_filter* filter, const DLTensor* image
                                  const DLTensor* result, const tsr_options* options) {
   return guarded([&] {
     const FilterCall call(filter, image, mask, result, options);
-    const Region region = region_of(call.made, begin, end);
-    const engine::Filter& made = *call.made.filter;
     const InputWindow window{call.image.array(), numbers(&given(at, "the place of the image"), call.made.rank),
                              numbers(&given(whole, "the shape of the whole"), call.made.rank)};
-    static_cast<void>(result_shape(call.made, window.whole));
-    const RunOptions run = made.program.impl().placed({window.array}, {call.result.array()}, run_options(options));
-    check_covers(window, made.reads(window.whole, region, run));
-    made.program.run_region_into(made.windows(window, call.mask, region, run), {region}, {call.result.array()}, run);
-    call.end();
+    run_part(call, window, begin, end, options);
   });
 }
 

@@ -170,9 +170,9 @@ CompileOptions compile_options(const tsr_options* given) {
   return out;
 }
 
-double compile_limit(const tsr_options* given) {
+double compile_limit(const tsr_options* given, std::string_view call) {
   double limit = CompileOptions{}.compile_limit;
-  set_all(given, "compilation of a pipeline", {{"compile_limit", [&](const Option& o) { limit = o.seconds(); }}});
+  set_all(given, call, {{"compile_limit", [&](const Option& o) { limit = o.seconds(); }}});
   return limit;
 }
 

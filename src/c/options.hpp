@@ -8,9 +8,9 @@ namespace tessera::c {
 
 // NULL stands for no options. Throw Error(argument) for names that the call does not know and values that are none.
 CompileOptions compile_options(const tsr_options*);
-double compile_limit(const tsr_options*);                // of calls that take it alone
-const std::atomic<bool>* cancel_of(const tsr_options*);  // null: nothing cancels
-Stream* stream_of(const tsr_options*);                   // null: none
+double compile_limit(const tsr_options*, std::string_view call);  // of calls that take it alone
+const std::atomic<bool>* cancel_of(const tsr_options*);           // null: nothing cancels
+Stream* stream_of(const tsr_options*);                            // null: none
 RunOptions run_options(const tsr_options*);
 EmitOptions emit_options(const tsr_options*, const Program&);
 

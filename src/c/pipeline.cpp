@@ -510,7 +510,7 @@ tsr_status tsr_pipeline_compile(tsr_pipeline* p, const tsr_output* outputs, size
                                     texts(o.fields, o.fields == nullptr ? 0 : o.count, "a field"),
                                     images_at(*p, o.images, o.count)));
     }
-    const base::Deadline deadline(compile_limit(options), cancel_of(options));
+    const base::Deadline deadline(compile_limit(options, "compilation of a pipeline"), cancel_of(options));
     base::look_at_deadline();
     hand_out(out, p->pipeline.compile(all));
   });

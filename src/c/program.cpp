@@ -118,6 +118,18 @@ void hand_out_arrays(std::vector<Array> arrays, DLManagedTensorVersioned** outpu
   for (std::size_t k = 0; k < count; ++k) outputs[k] = made[k].release();
 }
 
+// A graph that somebody gives, who may have changed it.
+ir::Graph graph_of(const char* text) {
+  ir::Graph graph = ir::parse_graph(text);
+  try {
+    ir::verify(graph);
+  } catch (const Error& e) {
+    throw Error(ErrorClass::compile, "a stage graph is not well formed: " + e.message());
+  }
+  if (graph.outputs.empty()) throw Error(ErrorClass::compile, "a stage graph has no output");
+  return graph;
+}
+
 // Results that the library allocates are counted before anything is computed.
 void check_places(const tsr_program& p, DLManagedTensorVersioned** outputs, size_t count) {
   check_count("output", count, p.program.outputs().size());
@@ -163,11 +175,9 @@ tsr_status tsr_compile_file(const char* path, const tsr_options* options, tsr_pr
 tsr_status tsr_compile_graph(const char* graph, const tsr_options* options, tsr_program** out) {
   return guarded([&] {
     given(graph, "the text of a graph");
-    const base::Deadline watch(0, cancel_of(options));
+    const base::Deadline watch(compile_limit(options, "compilation of a graph"), cancel_of(options));
     base::look_at_deadline();
-    ir::Graph read = ir::parse_graph(graph);
-    ir::verify(read);
-    hand_out(out, engine::make_program(std::move(read), {}));
+    hand_out(out, engine::make_program(graph_of(graph), {}));
   });
 }
 

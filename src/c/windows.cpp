@@ -1,4 +1,6 @@
 // Windows of results: tsr_locality, tsr_reads, tsr_run_region.
+#include "c/windows.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,22 +31,6 @@ Region region_of(const std::int64_t* begin, const std::int64_t* end, const Param
   if ((begin == nullptr) != (end == nullptr))
     fail(fmt::format("the window of {} has a begin or an end alone", name_of(output, "output", k)));
   return {numbers(begin, output.rank), numbers(end, output.rank)};
-}
-
-nlohmann::json json_of(const std::vector<Locality>& all, const Program& program) {
-  nlohmann::json outputs = nlohmann::json::array();
-  for (std::size_t o = 0; o < all.size(); ++o) {
-    nlohmann::json inputs = nlohmann::json::array();
-    for (std::size_t k = 0; k < all[o].inputs.size(); ++k) {
-      nlohmann::json dimensions = nlohmann::json::array();
-      for (const Locality::Dimension& d : all[o].inputs[k])
-        dimensions.push_back(
-            {{"before", d.before}, {"after", d.after}, {"scale", d.scale}, {"divisor", d.divisor}, {"whole", d.whole}});
-      inputs.push_back({{"name", program.inputs()[k].name}, {"dimensions", std::move(dimensions)}});
-    }
-    outputs.push_back({{"name", program.outputs()[o].name}, {"global", all[o].global}, {"inputs", std::move(inputs)}});
-  }
-  return outputs;
 }
 
 std::vector<Shape> shapes_of(const Program& p, const std::int64_t* const* shapes, std::size_t count) {
@@ -92,13 +78,33 @@ struct Call {
 
 }  // namespace
 
+namespace tessera::c {
+
+std::string locality_json(const std::vector<Locality>& all, const Program& program) {
+  nlohmann::json outputs = nlohmann::json::array();
+  for (std::size_t o = 0; o < all.size(); ++o) {
+    nlohmann::json inputs = nlohmann::json::array();
+    for (std::size_t k = 0; k < all[o].inputs.size(); ++k) {
+      nlohmann::json dimensions = nlohmann::json::array();
+      for (const Locality::Dimension& d : all[o].inputs[k])
+        dimensions.push_back(
+            {{"before", d.before}, {"after", d.after}, {"scale", d.scale}, {"divisor", d.divisor}, {"whole", d.whole}});
+      inputs.push_back({{"name", program.inputs()[k].name}, {"dimensions", std::move(dimensions)}});
+    }
+    outputs.push_back({{"name", program.outputs()[o].name}, {"global", all[o].global}, {"inputs", std::move(inputs)}});
+  }
+  return outputs.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace tessera::c
+
 extern "C" {
 
 tsr_status tsr_locality(const tsr_program* program, char** json) {
   return guarded([&] {
     const Program& p = given(program, "the program").program;
     given(json, "the place of the text");
-    *json = copied(json_of(p.locality(), p).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    *json = copied(locality_json(p.locality(), p));
   });
 }
 

@@ -105,7 +105,7 @@ Diagnostic in_options(Diagnostic d) {
 }
 
 Error in_options(const Error& error) {
-  if (error.error_class() != ErrorClass::compile)
+  if (error.diagnostics().empty())
     return {error.error_class(), in_options(error.message()), each_in_options(error.notes()), in_options(error.help())};
   std::vector<Diagnostic> diagnostics;
   for (const Diagnostic& d : error.diagnostics()) diagnostics.push_back(in_options(d));

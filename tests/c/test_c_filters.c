@@ -5,31 +5,143 @@
 
 enum { rows = 20, columns = 22, room = 4 * 40 * 40 };
 
-static int ran, refused, parts;
+static int ran, refused, parts, windows, near;
 
-/* A part of a result is that part of the whole, of rows of bytes; what is none is told. */
+/* The box [begin, end) of a dense tensor, of which all fields of a point are taken: what it has, one point after the
+ * other. */
+static DLTensor box_of(const DLTensor* from, const int64_t* begin, const int64_t* end, int rank, char* to,
+                       int64_t* shape) {
+  int64_t steps[TSR_MOST_DIMENSIONS], size = from->dtype.bits / 8, points = 1, index[4] = {0};
+  for (int d = from->ndim; d-- > 0;) steps[d] = size, size *= from->shape[d];
+  memcpy(shape, from->shape, (size_t)from->ndim * sizeof *shape);
+  for (int d = 0; d < rank; ++d) shape[d] = end[d] - begin[d], points *= shape[d];
+  const size_t bytes = (size_t)steps[rank - 1];
+  for (int64_t k = 0; k < points; ++k) {
+    const char* at = from->data;
+    for (int d = 0; d < rank; ++d) at += (begin[d] + index[d]) * steps[d];
+    memcpy(to + (size_t)k * bytes, at, bytes);
+    for (int d = rank - 1; d >= 0 && ++index[d] == shape[d]; --d) index[d] = 0;
+  }
+  return tensor(to, from->dtype, from->ndim, shape, NULL);
+}
+
+#define REFUSED(call, text) FAILS(call, TSR_ARGUMENT_ERROR, text)
+
+/* The same of no more of the image and its mask than is read; windows that are none, or have too little, are told. */
+static void use_window(const tsr_filter* f, const DLTensor* image, const DLTensor* mask, const DLTensor* wanted,
+                       const int64_t* begin, const int64_t* end, int rank) {
+  static double memory[room], mask_memory[room], result_memory[room];
+  int64_t at[4], behind[4], shape[TSR_MOST_DIMENSIONS], mask_shape[TSR_MOST_DIMENSIONS], other[4];
+  OK(tsr_filter_reads(f, image->shape, begin, end, at, behind, NULL));
+  for (int d = 0; d < rank; ++d) {
+    CHECK(0 <= at[d] && at[d] < behind[d] && behind[d] <= image->shape[d]);
+    if (at[d] < 0 || behind[d] > image->shape[d]) return;
+  }
+  DLTensor window = box_of(image, at, behind, rank, (char*)memory, shape), certain, part = *wanted;
+  if (mask != NULL) certain = box_of(mask, at, behind, rank, (char*)mask_memory, mask_shape);
+  const DLTensor* const known = mask != NULL ? &certain : NULL;
+  part.data = result_memory;
+  size_t bytes = part.dtype.bits / 8;
+  for (int d = 0; d < part.ndim; ++d) bytes *= (size_t)part.shape[d];
+  memset(result_memory, 1, bytes);
+  OK(tsr_filter_run_window(f, &window, known, at, image->shape, begin, end, &part, NULL));
+  CHECK(memcmp(wanted->data, result_memory, bytes) == 0);
+  ++windows;
+  char* json = NULL;
+  OK(tsr_filter_locality(f, &json));
+  CHECK(json != NULL && json_valid(json) && json_text(json, "0.global")[0] == '\0');
+  for (int d = 0; json != NULL && d < rank; ++d) { /* where no edge is near */
+    char path[60];
+    const char* const words[] = {"before", "after"};
+    int64_t reach[2];
+    for (int k = 0; k < 2; ++k) {
+      snprintf(path, sizeof path, "0.inputs.0.dimensions.%d.%s", d, words[k]);
+      reach[k] = atoll(json_text(json, path));
+    }
+    snprintf(path, sizeof path, "0.inputs.0.dimensions.%d.whole", d);
+    if (strcmp(json_text(json, path), "true") == 0 || at[d] == 0 || behind[d] == image->shape[d]) continue;
+    CHECK(at[d] <= begin[d] - reach[0] && behind[d] >= end[d] + reach[1]);
+    ++near;
+  }
+  tsr_string_free(json);
+  REFUSED(tsr_filter_locality(NULL, &json), "the filter is a null pointer");
+  REFUSED(tsr_filter_locality(f, NULL), "the place of the text");
+  /* Null pointers. */
+  REFUSED(tsr_filter_reads(NULL, image->shape, begin, end, at, behind, NULL), "the filter is a null pointer");
+  REFUSED(tsr_filter_reads(f, NULL, begin, end, at, behind, NULL), "shape of the image is a null");
+  REFUSED(tsr_filter_reads(f, image->shape, NULL, end, at, behind, NULL), "begin");
+  REFUSED(tsr_filter_reads(f, image->shape, begin, NULL, at, behind, NULL), "end");
+  REFUSED(tsr_filter_reads(f, image->shape, begin, end, NULL, behind, NULL), "the place of begins");
+  REFUSED(tsr_filter_reads(f, image->shape, begin, end, at, NULL, NULL), "the place of ends");
+  const int64_t* const whole = image->shape;
+  REFUSED(tsr_filter_run_window(NULL, &window, known, at, whole, begin, end, &part, NULL), "null pointer");
+  REFUSED(tsr_filter_run_window(f, NULL, known, at, whole, begin, end, &part, NULL), "the image is a null");
+  REFUSED(tsr_filter_run_window(f, &window, known, NULL, whole, begin, end, &part, NULL), "the place of the image");
+  REFUSED(tsr_filter_run_window(f, &window, known, at, NULL, begin, end, &part, NULL), "the shape of the whole");
+  REFUSED(tsr_filter_run_window(f, &window, known, at, whole, NULL, end, &part, NULL), "begin");
+  REFUSED(tsr_filter_run_window(f, &window, known, at, whole, begin, NULL, &part, NULL), "end");
+  REFUSED(tsr_filter_run_window(f, &window, known, at, whole, begin, end, NULL, NULL), "the result is a null");
+  /* Regions that are none. */
+  REFUSED(tsr_filter_reads(f, whole, end, begin, other, behind, NULL), "not within its shape");
+  REFUSED(tsr_filter_run_window(f, &window, known, at, whole, end, begin, &part, NULL), "not within its shape");
+  static const int64_t wild[] = {INT64_MIN, INT64_MAX, -1, INT64_C(1) << 61};
+  for (size_t k = 0; k < sizeof wild / sizeof *wild; ++k) {
+    memcpy(other, end, (size_t)rank * sizeof *other), other[0] = wild[k];
+    REFUSED(tsr_filter_reads(f, whole, begin, other, at, behind, NULL), "not within its shape");
+    REFUSED(tsr_filter_run_window(f, &window, known, at, whole, begin, other, &part, NULL), "not within its shape");
+    memcpy(other, whole, (size_t)rank * sizeof *other), other[rank - 1] = wild[k];
+    REFUSED(tsr_filter_reads(f, other, begin, end, at, behind, NULL), "has shape");
+    REFUSED(tsr_filter_run_window(f, &window, known, at, other, begin, end, &part, NULL), "has shape");
+    /* Windows that lie beside the whole, or elsewhere than what is read. */
+    memcpy(other, at, (size_t)rank * sizeof *other), other[0] = wild[k];
+    REFUSED(tsr_filter_run_window(f, &window, known, other, whole, begin, end, &part, NULL),
+            "is not within a whole of");
+  }
+  memcpy(other, at, (size_t)rank * sizeof *other);
+  if (at[0] > 0) {
+    --other[0];
+    REFUSED(tsr_filter_run_window(f, &window, known, other, whole, begin, end, &part, NULL), "but the window reads");
+  }
+  if (shape[0] > 1) {
+    --window.shape[0];
+    if (mask != NULL) --certain.shape[0];
+    REFUSED(tsr_filter_run_window(f, &window, known, at, whole, begin, end, &part, NULL), "but the window reads");
+    ++window.shape[0];
+    if (mask != NULL) ++certain.shape[0];
+  }
+  /* Another mask, type or shape of the result. */
+  REFUSED(tsr_filter_run_window(f, &window, known != NULL ? NULL : &window, at, whole, begin, end, &part, NULL),
+          "mask");
+  part.dtype = part.dtype.bits == 64 ? f32 : f64;
+  REFUSED(tsr_filter_run_window(f, &window, known, at, whole, begin, end, &part, NULL), "elements");
+  part.dtype = wanted->dtype;
+  ++part.shape[0];
+  REFUSED(tsr_filter_run_window(f, &window, known, at, whole, begin, end, &part, NULL), "has shape");
+  --part.shape[0];
+}
+
+/* A part of a result is that part of the whole; what is none is told. */
 static void use_part(const tsr_filter* f, const DLTensor* image, const DLTensor* mask, DLTensor whole, int rank) {
-  static double room_of_part[room];
-  int64_t begin[4], end[4], shape[TSR_MOST_DIMENSIONS], row = whole.dtype.bits / 8, steps[TSR_MOST_DIMENSIONS];
-  memcpy(shape, whole.shape, (size_t)whole.ndim * sizeof *shape);
-  for (int d = whole.ndim; d-- > 0;) steps[d] = row, row *= whole.shape[d];
-  for (int d = 0; d < rank; ++d) begin[d] = shape[d] / 3, end[d] = shape[d] - shape[d] / 4, shape[d] = end[d] - begin[d];
-  DLTensor part = tensor(room_of_part, whole.dtype, whole.ndim, shape, NULL);
+  static double room_of_part[room], same[room];
+  int64_t begin[4], end[4], shape[TSR_MOST_DIMENSIONS];
+  for (int d = 0; d < rank; ++d) begin[d] = whole.shape[d] / 3, end[d] = whole.shape[d] - whole.shape[d] / 4;
+  DLTensor part = box_of(&whole, begin, end, rank, (char*)same, shape);
+  part.data = room_of_part;
   const tsr_status status = tsr_filter_run_region(f, image, mask, begin, end, &part, NULL);
   if (status != TSR_OK) {
     CHECK(status == TSR_ARGUMENT_ERROR && strstr(tsr_last_error(), "has no windows") != NULL);
+    char* json = NULL;
+    OK(tsr_filter_locality(f, &json));
+    CHECK(json != NULL && json_text(json, "0.global")[0] != '\0' &&
+          strstr(tsr_last_error(), json_text(json, "0.global")) != NULL);
+    tsr_string_free(json);
     return;
   }
   ++parts;
-  int64_t rows_of_part = 1, index[4] = {0};
-  for (int d = 0; d + 1 < rank; ++d) rows_of_part *= shape[d];
-  const size_t bytes = (size_t)(steps[rank - 1] * shape[rank - 1]);
-  for (int64_t k = 0; k < rows_of_part; ++k) {
-    const char* from = (const char*)whole.data + begin[rank - 1] * steps[rank - 1];
-    for (int d = 0; d + 1 < rank; ++d) from += (begin[d] + index[d]) * steps[d];
-    CHECK(memcmp(from, (const char*)room_of_part + (size_t)k * bytes, bytes) == 0);
-    for (int d = rank - 2; d >= 0 && ++index[d] == shape[d]; --d) index[d] = 0;
-  }
+  size_t bytes = part.dtype.bits / 8;
+  for (int d = 0; d < part.ndim; ++d) bytes *= (size_t)shape[d];
+  CHECK(memcmp(same, room_of_part, bytes) == 0);
+  use_window(f, image, mask, &part, begin, end, rank);
   FAILS(tsr_filter_run_region(f, image, mask, NULL, end, &part, NULL), TSR_ARGUMENT_ERROR, "begin");
   FAILS(tsr_filter_run_region(f, image, mask, begin, NULL, &part, NULL), TSR_ARGUMENT_ERROR, "end");
   FAILS(tsr_filter_run_region(NULL, image, mask, begin, end, &part, NULL), TSR_ARGUMENT_ERROR, "null pointer");
@@ -158,7 +270,7 @@ int main(void) {
     }
   }
   printf("%d filters: %d ran, %d refused\n", filters, ran, refused);
-  CHECK(filters > 10 && ran > 3 * filters && parts > 2 * filters);
+  CHECK(filters > 10 && ran > 3 * filters && parts > 2 * filters && windows == parts && near > parts);
   /* Ranks and names that no image has. */
   tsr_filter* f = NULL;
   tsr_options* o = NULL;

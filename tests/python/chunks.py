@@ -1,11 +1,13 @@
 """What the tests of chunked arrays share: programs of every kind, and chunkings at random."""
 
-import itertools
+import contextlib
+import importlib.util
 import tempfile
 
 import numpy as np
 import tessera as ts
 
+SHAPES = {1: (97,), 2: (41, 53), 3: (19, 23, 26), 4: (9, 11, 8, 13)}
 BORDERS = ("mirror", "symmetric", "clamped", "wrap", "constant(3)", "none")
 
 
@@ -118,5 +120,13 @@ def folder(test):
     return made.name
 
 
-def grid(shape):
-    return itertools.product(*map(range, shape))
+@contextlib.contextmanager
+def cluster(test):
+    """A client of two workers of Dask, processes of one thread each."""
+    if not importlib.util.find_spec("distributed"):
+        test.skipTest("no distributed")
+    import distributed
+
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, **options) as workers, distributed.Client(workers) as client:
+        yield client

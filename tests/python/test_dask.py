@@ -1,6 +1,8 @@
 """Programs over arrays of Dask: bits of the whole run, how many tasks there are, what workers hold, what is refused."""
 
+import array
 import copy
+import decimal
 import importlib.util
 import os
 import pickle
@@ -24,8 +26,10 @@ from chunks import (
     LOWER,
     OF_STRUCTS,
     PLANES,
+    SHAPES,
     STRUCTS,
     bits,
+    cluster,
     composed,
     planes,
     random_chunks,
@@ -42,7 +46,15 @@ import dask.array as da
 from tessera import _lazy, _routes
 from tessera._works import ProgramWork
 
-SHAPES = {1: (97,), 2: (41, 53), 3: (19, 23, 26), 4: (9, 11, 8, 13)}
+
+class Weights:
+    """An array of somebody else, that does not show what it has."""
+
+    def __init__(self, array):
+        self._array = array.copy()
+
+    def __array__(self, dtype=None, copy=None):
+        return self._array
 
 
 def count(lazy):
@@ -129,8 +141,18 @@ class Bits(unittest.TestCase):
         lazy = da.from_array(image, chunks=(5, 6, 24))
         bits(self, program(lazy, weights, lazy.max()).compute(), program(image, weights, image.max()))
         bits(self, several(lazy[0], amount=lazy.max()).sharp.compute(), several(image[0], amount=image.max()).sharp)
-        with self.assertRaisesRegex(ts.ArgumentError, "but no array is"):
-            program(image, weights, lazy.max())
+        for number in (lazy.max(), lazy[0, 0, :1]):
+            with self.assertRaisesRegex(ts.ArgumentError, "but no array is"):
+                program(image, weights, number)
+        for number, shape in (
+            (lazy[0, 0, :1], r"\(1,\)"),
+            (lazy[0, 0, :2], r"\(2,\)"),
+            (lazy[:1, :1, :1], r"\(1, 1, 1\)"),
+        ):
+            with self.assertRaisesRegex(
+                ts.ArgumentError, f"'gain' is an array of Dask of shape {shape}, expected a number"
+            ):
+                program(lazy, weights, number)
 
     def test_named_filters(self):
         image = volume((30, 44, 9))
@@ -283,6 +305,32 @@ class Graphs(unittest.TestCase):
         self.assertNotEqual(ts.gaussian(image, 2).name, ts.gaussian(image, 3).name)
         self.assertNotEqual(several(image, amount=1.0).sharp.name, several(image, amount=2.0).sharp.name)
         self.assertNotEqual(ts.gaussian(image, 2).name, ts.gaussian(image, 2, numbers="exact").name)
+        # However they are written.
+        text = "stencil f(vector#2 float X) { return X@[0,1]; } parameter M, N; vector#2 float image[M,N]; return f(image:wrap);"
+        moved = ts.Program.from_text("\n\n  " + text, name="elsewhere.forma")
+        self.assertEqual(ts.Program.from_text(text)(image).name, moved(image).name)
+        self.assertNotEqual(ts.Program.from_text(text.replace("0,1", "1,0"))(image).name, moved(image).name)
+
+        def named(**options):
+            return ts.filter("gaussian", image, sigma=2, **options).name
+
+        self.assertEqual(named(border="constant(3)"), named(border=("constant", np.float32(3))))
+        self.assertEqual(named(type="float64"), named(type=np.dtype("f8")))
+        self.assertEqual(ts.gaussian(image, (1, 2.5)).name, ts.gaussian(image, [np.int64(1), np.float64(2.5)]).name)
+        self.assertEqual(named(nodata=decimal.Decimal(3)), named(nodata=3.0))
+        self.assertNotEqual(ts.gaussian(image, 0.1 + 0.2).name, ts.gaussian(image, 0.3).name)
+        weights = np.arange(2000.0)
+
+        def weighted(kernel):
+            return ts.convolve(da.ones(5000, dtype=np.float32, chunks=2500), kernel).name
+
+        names = {weighted(k) for k in (weights, array.array("d", weights), list(weights), Weights(weights))}
+        self.assertEqual(len(names), 1)
+        weights[1000] = 0
+        self.assertNotIn(weighted(Weights(weights)), names)
+        rows = [[weights, weights], [weights, weights + (weights == 999)]]
+        image = da.ones((8, 8), dtype=np.float32, chunks=4)
+        self.assertNotEqual(*(ts.convolve(image, k).name for k in rows))
 
     def test_dask_is_not_loaded(self):
         code = "import sys, tessera as ts, numpy as np; ts.gaussian(np.ones((9, 9), 'f4')); assert 'dask' not in sys.modules"
@@ -328,16 +376,7 @@ class Schedulers(unittest.TestCase):
                     bits(self, found, wanted)
 
     def test_a_cluster_of_which_a_worker_is_killed(self):
-        if not importlib.util.find_spec("distributed"):
-            self.skipTest("no distributed")
-        import distributed
-
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with cluster(self) as client:
             bits(self, self.lazy().compute(), self.whole)
             bits(self, ts.gaussian(da.from_array(self.image, chunks=20), 2).compute(), ts.gaussian(self.image, 2))
 
@@ -432,6 +471,19 @@ class Refusals(unittest.TestCase):
                 "out is given, but results of arrays of Dask are lazy",
             ),
             (lambda: ts.gaussian(image, out=np.empty((40, 60), np.float32)), "out is given"),
+            (lambda: program(np.ones((40, 60), "f4"), out=image), "is an array of Dask, expected an array to write to"),
+            (
+                lambda: program(np.ones((40, 60), "f4"), out=image[:4], region=np.s_[:4]),
+                "is an array of Dask, expected an array to write to",
+            ),
+            (
+                lambda: several(np.ones((40, 60), "f4"), out={"sharp": image}),
+                "is an array of Dask, expected an array to write to",
+            ),
+            (
+                lambda: ts.gaussian(np.ones((40, 60), "f4"), out=image),
+                "is an array of Dask, expected an array to write to",
+            ),
             (lambda: program(image, progress=True), "progress is given"),
             (lambda: program(image, cancel=ts.Cancel()), "cancel is given"),
             (lambda: program(image, region=np.s_[0:41]), r"expected a part of \[0, 40\)"),
@@ -441,7 +493,8 @@ class Refusals(unittest.TestCase):
             with self.subTest(message), self.assertRaisesRegex(ts.ArgumentError, message) as caught:
                 call()
             if "chunk by chunk" in message:
-                self.assertIn("compute", caught.exception.help)
+                call = "ts.lowpass" if "lowpass" in message else "program"
+                self.assertIn(f"compute all at once: {call}(image.compute())", caught.exception.help)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,17 @@
-"""Tasks from files to files: bits of the whole run, lists that are pickled and run anywhere, what a killed run leaves, what is
-refused."""
+"""Tasks from files to files: bits of the whole run, lists that are pickled and run anywhere, what is refused."""
 
 import concurrent.futures
 import importlib.util
-import json
 import multiprocessing
 import os
 import pickle
-import signal
+import shutil
 import subprocess
 import sys
-import time
 import unittest
+import warnings
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import tessera as ts
@@ -20,43 +19,34 @@ from chunks import (
     BORDERS,
     GLOBAL,
     LOWER,
+    OF_STRUCTS,
     PLANES,
+    SHAPES,
+    STRUCTS,
     bits,
+    cluster,
     composed,
-    folder,
     planes,
     sampled,
     several,
     stencil_program,
     volume,
 )
-
-if not importlib.util.find_spec("zarr"):
-    raise unittest.SkipTest("no zarr")
-import zarr
-
-SHAPES = {1: (97,), 2: (41, 53), 3: (19, 23, 26), 4: (9, 11, 8, 13)}
-TEXT = """
-stencil f(vector#2 float X) { return X@[-3,0] + 2 * X@[1,2] - X@[0,-1]; }
-parameter M, N; vector#2 float image[M,N]; return f(f(image:mirror):clamped);
-"""
+from stores import TEXT, Case, zarr
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.path = folder(self)
+class Dataset:
+    """A dataset of a file as h5py has it, where nothing reaches the file before it is flushed."""
 
-    def place(self, name):
-        return os.path.join(self.path, name)
+    __module__ = "h5py._hl.dataset"
 
-    def zarr(self, name, array, chunks):
-        return zarr.create_array(self.place(name), data=array, chunks=chunks)
+    def __init__(self, array, path):
+        self.file = mock.Mock(filename=path, flushed=[])
+        self.file.flush = lambda: self.file.flushed.append(array.copy())
+        self.name, self.shape, self.dtype, self.chunks, self._array = "/x", array.shape, array.dtype, (16, 16), array
 
-    def target(self, name, like, chunks, **more):
-        return zarr.create_array(self.place(name), shape=like.shape, dtype=like.dtype, chunks=chunks, **more)
-
-    def found(self, name):
-        return zarr.open(self.place(name), mode="r")[:]
+    def __setitem__(self, place, part):
+        self._array[place] = part
 
 
 class Bits(Case):
@@ -147,6 +137,57 @@ class Bits(Case):
         program.store(image, old)
         bits(self, old[:], program(image))
 
+    def test_structs(self):
+        """Where there is an array for them, whatever lies between their fields."""
+        image, program = volume((20, 30)), ts.Program.from_text(STRUCTS)
+        wanted = program(image)
+        packed = np.dtype([("value", "f4"), ("high", "u1")])
+        for dtype in (wanted.dtype, packed):
+            target = np.lib.format.open_memmap(self.place("marks.npy"), "w+", dtype, wanted.shape)
+            program.store(image, target, chunks=8)
+            bits(self, np.load(self.place("marks.npy")).astype(wanted.dtype), wanted)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            target = self.target("marks.zarr", np.empty(wanted.shape, packed), (8, 8), zarr_format=2)
+            program.store(image, target)
+            bits(self, target[:].astype(wanted.dtype), wanted)
+            again = np.empty(image.shape, np.float32)
+            ts.Program.from_text(OF_STRUCTS).store(target, again)
+            bits(self, again, ts.Program.from_text(OF_STRUCTS)(wanted))
+        other = np.empty(wanted.shape, [("value", "f4"), ("low", "u1")])
+        for given, message in (
+            (other, "is an array of .*low.*, expected"),
+            (
+                self.place("other.zarr"),
+                "'out' has structs of value float32, high uint8, but an array of zarr .* numbers",
+            ),
+        ):
+            with self.assertRaisesRegex(ts.ArgumentError, message):
+                program.store(image, given)
+        self.assertFalse(os.path.exists(self.place("other.zarr")))
+
+    def test_hdf5_has_what_markers_say(self):
+        """A dataset of h5py is written to its file before there is a marker."""
+        image, program = volume((32, 32)), ts.Program.from_text(TEXT)
+        target = Dataset(np.zeros_like(image), self.place("out.h5"))
+        tasks = program.tasks(image, target, chunks=16)
+        for t in tasks:
+            t.run()
+        bits(self, target.file.flushed[-1], program(image))
+        self.assertEqual(len(target.file.flushed), 4)
+        tasks.finish()
+        if importlib.util.find_spec("h5py"):
+            import h5py
+
+            file = h5py.File(self.place("real.h5"), "w")
+            real = file.create_dataset("x", shape=image.shape, dtype="float32", chunks=(16, 16))
+            for t in program.tasks(image, real, chunks=16):
+                t.run()
+            shutil.copy(self.place("real.h5"), self.place("copy.h5"))
+            with h5py.File(self.place("copy.h5"), "r") as copy:
+                bits(self, copy["x"][:], program(image))
+            file.close()
+
     def test_named_filters_and_channels(self):
         photo = np.random.default_rng(5).integers(0, 256, (3, 30, 44), np.uint8)
         source = self.zarr("in.zarr", photo, (1, 8, 44))
@@ -215,16 +256,7 @@ class Lists(Case):
         bits(self, self.found("pool.zarr"), self.whole)
 
     def test_a_cluster_runs_one_task_a_part(self):
-        if not importlib.util.find_spec("distributed"):
-            self.skipTest("no distributed")
-        import distributed
-
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with cluster(self) as client:
             asked, plain, shown = [], client.map, []
             client.map = lambda f, given, **o: asked.append(len(given)) or plain(f, given, **o)
             self.program.store(
@@ -278,97 +310,26 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
         self.assertLess(float(found.stdout), 4 * 24)
 
 
-class Resumed(Case):
-    def setUp(self):
-        super().setUp()
-        self.image, self.program = volume((64, 96)), ts.Program.from_text(TEXT)
-        self.source = self.zarr("in.zarr", self.image, (16, 16))
-
-    def test_a_run_that_is_killed_is_gone_on_with(self):
-        Path(self.place("run.py")).write_text(f"""
-import time, sys, tessera as ts
-program = ts.Program.from_text('''{TEXT}''')
-program.store({self.place("in.zarr")!r}, {self.place("out.zarr")!r}, chunks=16, resume=True, progress=lambda *n: time.sleep(0.05))
-""")
-        journal = Path(self.place("out.zarr.tessera"))
-        for least in (3, 9):
-            child = subprocess.Popen([sys.executable, self.place("run.py")])
-            ended = time.monotonic() + 60
-            while time.monotonic() < ended and (not journal.exists() or len(list(journal.iterdir())) < least + 1):
-                time.sleep(0.01)
-            child.send_signal(signal.SIGKILL)
-            self.assertEqual(child.wait(), -signal.SIGKILL)
-        done = len(list(journal.iterdir())) - 1
-        self.assertGreaterEqual(done, 9)
-        shown = []
-        self.program.store(
-            self.source, self.place("out.zarr"), chunks=16, resume=True, progress=lambda *n: shown.append(n)
-        )
-        self.assertEqual(len(shown), 24 - done)
-        bits(self, self.found("out.zarr"), self.program(self.image))
-        self.assertFalse(journal.exists())
-
-    def test_tasks_with_a_marker_do_nothing(self):
-        tasks = self.program.tasks(self.source, self.place("out.zarr"), chunks=16)
-        for t in tasks[:5]:
-            t.run()
-        again = self.program.tasks(self.source, self.place("out.zarr"), chunks=16, resume=True)
-        self.assertEqual([t.id for t in again.left()], [t.id for t in tasks[5:]])
-        target = zarr.open(self.place("out.zarr"))
-        target[:16, :16] = 7
-        again[0].run()
-        self.assertTrue((target[:16, :16] == 7).all())
-        anew = self.program.tasks(self.source, self.place("out.zarr"), chunks=16)
-        self.assertEqual(len(anew.left()), 24)
-        with self.assertRaisesRegex(ts.Error, "24 of 24 tasks have no marker"):
-            anew.finish()
-
-    def test_a_journal_of_something_else_is_refused(self):
-        target = self.place("out.zarr")
-        self.program.tasks(self.source, target, chunks=16)[0].run()
-        other = ts.Program.from_text(TEXT.replace("2 * X", "3 * X"))
-        wide = self.zarr("wide.zarr", self.image, (64, 96))
-        for program, source, options, message in (
-            (other, self.source, {}, "the program of .*, whose tasks are to be resumed, is other than now"),
-            (self.program, self.source, {"numbers": "exact"}, "the options of"),
-            (self.program, wide, {}, "the inputs of"),
-            (self.program, self.source, {"chunks": 32}, "the tasks of"),
-        ):
-            with self.subTest(message), self.assertRaisesRegex(ts.ArgumentError, message) as caught:
-                program.tasks(source, target, **{"chunks": 16, "resume": True, **options})
-            self.assertIn("resume=False", caught.exception.help)
-        # What changes no bit may change, and where nobody asks for chunks, they are those of before.
-        self.assertEqual(len(self.program.tasks(self.source, target, resume=True, least_tasks=2)), 24)
-        self.assertEqual(len(self.program.tasks(self.source, target, chunks=16, resume=True, threads=1).left()), 23)
-        Path(self.place("mine")).mkdir()
-        Path(self.place("mine/thesis.tex")).touch()
-        with self.assertRaisesRegex(ts.ArgumentError, "is no journal of tasks"):
-            self.program.tasks(self.source, target, journal=self.place("mine"))
-        self.assertTrue(os.path.exists(self.place("mine/thesis.tex")))
-
-    def test_a_journal_stands_where_it_is_told(self):
-        in_memory = np.empty_like(self.image)
-        with self.assertRaisesRegex(ts.ArgumentError, "resume is True, but the result lies where no markers"):
-            self.program.store(self.source, in_memory, resume=True)
-        tasks = self.program.tasks(self.source, in_memory, journal=self.place("markers"), chunks=32)
-        tasks[0].run()
-        head = json.loads(Path(self.place("markers/job.json")).read_text())
-        self.assertEqual(sorted(head), ["inputs", "numbers", "options", "outputs", "program", "tasks"])
-        self.assertEqual(sorted(os.listdir(self.place("markers"))), ["0-0", "job.json"])
-
-
 class Refusals(Case):
     def test_what_does_not_fit(self):
         image, program = volume((40, 64)), ts.Program.from_text(TEXT)
         source = self.zarr("in.zarr", image, (16, 16))
         target = self.target("out.zarr", image, (16, 16))
         other = zarr.open(self.place("in.zarr"), mode="r+")
+        os.symlink(self.place("in.zarr"), self.place("link.zarr"))
+        group = zarr.open_group(self.place("group.zarr"), mode="w")
+        group.create_array("x", data=image, chunks=(16, 16))
         wrong = self.target("wrong.zarr", np.empty((40, 65), np.float32), (16, 16))
         double = self.target("double.zarr", image.astype(np.float64), (16, 16))
         for call, message in [
             (lambda: program.store(source, source), "the target of 'out' is the source 'image'"),
             (lambda: program.store(source, other), "the target of 'out' is the source 'image'"),
             (lambda: program.store(image, image[:]), "the target of 'out' is the source 'image'"),
+            (
+                lambda: program.store(group["x"], self.place("group.zarr/x")),
+                "the target of 'out' is the source 'image'",
+            ),
+            (lambda: program.store(source, self.place("link.zarr")), "the target of 'out' is the source 'image'"),
             (lambda: program.store(source, wrong), r"has the shape \(40, 65\), expected \(40, 64\)"),
             (lambda: program.store(source, double), "is an array of float64, expected float32"),
             (lambda: program.store(double, target), "'image' is an array of float64, expected float32"),
@@ -388,6 +349,11 @@ class Refusals(Case):
             (lambda: program.store(source, target, memory="much"), "memory is 'much'"),
             (lambda: program.store(source, target, client=3), "client is 3, expected a distributed.Client"),
             (lambda: program.store(source, target, cancel=ts.Cancel()), "cancel is given, but tasks run elsewhere"),
+            (lambda: program.store(source, target, out=image), "neither an input nor an option"),
+            (
+                lambda: ts.store(ts.gaussian, source, target, out=image),
+                "out is given, but results of tasks go to their target",
+            ),
             (lambda: program.store(source, target, gain=2), "neither an input nor an option"),
             (lambda: program.store(source, self.place("out.tif")), "expected a path that ends in .zarr"),
             (lambda: program.store(self.place("none.zarr"), target), "there is no file"),
@@ -406,8 +372,10 @@ class Refusals(Case):
                 "has no tasks, expected a program, a pipeline or a named filter",
             ),
         ]:
-            with self.subTest(message), self.assertRaisesRegex(ts.Error, message):
+            with self.subTest(message), self.assertRaisesRegex(ts.Error, message) as caught:
                 call()
+            if "chunk by chunk" in message:
+                self.assertRegex(caught.exception.help, r"target\[...\] = (program|ts.lowpass)\(source\[...\]\)")
 
     def test_arrays_of_this_process_are_not_sent(self):
         image, program = volume((40, 64)), ts.Program.from_text(TEXT)
@@ -425,6 +393,10 @@ class Refusals(Case):
 
         with self.assertRaisesRegex(ts.ArgumentError, "is an array of Dask, expected one that lies in a file"):
             ts.Program.from_text(TEXT).store(dask.array.ones((40, 64), dtype="float32"), self.place("out.zarr"))
+        with self.assertRaisesRegex(
+            ts.ArgumentError, "the target is an array of Dask, expected one that lies in a file"
+        ):
+            ts.Program.from_text(TEXT).store(volume((40, 64)), dask.array.ones((40, 64), dtype="float32"))
 
 
 if __name__ == "__main__":

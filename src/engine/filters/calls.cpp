@@ -81,7 +81,7 @@ Array filter(const Array& image, const FilterRequest& request, const RunOptions&
   if (!engine::is_wanted(request.region))
     return renamed(made->program.run(made->inputs(image, request.mask), run).at(0), image.format());
   const RunOptions placed = made->program.impl().placed({image}, {}, run);
-  const std::vector<InputWindow> windows = made->windows(image, request.mask, request.region, placed);
+  const std::vector<InputWindow> windows = made->windows({image}, request.mask, request.region, placed);
   return renamed(made->program.run_region(windows, {request.region}, placed).at(0), image.format());
 }
 

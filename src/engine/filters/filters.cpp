@@ -17,6 +17,8 @@
 #include "engine/filters/check.hpp"
 #include "engine/filters/filter_text.hpp"
 #include "engine/program_impl.hpp"
+#include "engine/windows/checks.hpp"
+#include "engine/windows/region_plan.hpp"
 #include "lang/compile.hpp"
 
 namespace tessera::engine {
@@ -211,8 +213,7 @@ Shape Filter::input_shape(const Shape& image) const {
 
 Region Filter::place(const Shape& image) const {
   Region region;
-  for (const i64 n : image)
-    if (n < 1) fail(fmt::format("the image has shape {}; every extent must be at least 1", to_string(image)));
+  check_extents("the image", image);
   for (std::size_t d = 0; d < image.size(); ++d) {
     const i64 sign = extent == Extent::valid ? 1 : extent == Extent::full ? -1 : 0;
     // A point of the full result before the first one is touched by what its window reaches ahead.
@@ -243,12 +244,25 @@ Array Filter::input(const Array& image) const {
   return part(whole_of(image), {std::vector<i64>(shape.size()), shape}, {});
 }
 
+Locality Filter::locality() const {
+  Locality found = program.locality().at(0);
+  if (extent == Extent::full)  // the image begins that far behind what the program takes
+    for (std::vector<Locality::Dimension>& dimensions : found.inputs)
+      for (std::size_t d = 0; d < dimensions.size(); ++d)
+        dimensions[d].before += margin()[d], dimensions[d].after -= margin()[d];
+  return found;
+}
+
+Region Filter::read_of(const Region& region, const Shape& image) const {
+  return extent == Extent::full ? read_by(region, borders, margin(), image) : region;
+}
+
 Region Filter::reads(const Shape& image, const Region& region, const RunOptions& options) const {
   const Shape whole = input_shape(image);
   const std::size_t count = program.inputs().size();
   Region all;
   for (const Region& one : program.reads(0, region, std::vector<Shape>(count, whole), options)) {
-    const Region read = extent == Extent::full ? read_by(one, borders, margin(), image) : one;
+    const Region read = read_of(one, image);
     if (all.begin.empty()) all = read;
     for (std::size_t d = 0; d < image.size(); ++d) {
       all.begin[d] = std::min(all.begin[d], read.begin[d]);
@@ -258,24 +272,20 @@ Region Filter::reads(const Shape& image, const Region& region, const RunOptions&
   return all;
 }
 
-std::vector<InputWindow> Filter::windows(const Array& image, const Array& mask, const Region& region,
-                                         const RunOptions& options) const {
-  if (extent == Extent::full || widened) return windows(whole_of(image), mask, region, options);
-  std::vector<InputWindow> given = {{image}};
-  if (!mask.empty()) given.push_back({mask_for(mask, image.shape())});
-  return given;
-}
-
 std::vector<InputWindow> Filter::windows(const InputWindow& image, const Array& mask, const Region& region,
                                          const RunOptions& options) const {
+  if (image.at.empty() && image.whole.empty()) return windows(whole_of(image.array), mask, region, options);
   std::vector<InputWindow> given = {image};
   if (!mask.empty()) given.push_back({mask_for(mask, image.array.shape()), image.at, image.whole});
   if (extent != Extent::full && !widened) return given;
-  // What is read alone is converted and continued.
   const Shape whole = input_shape(image.whole);
   const std::vector<Region> read = program.reads(0, region, std::vector<Shape>(given.size(), whole), options);
-  for (std::size_t k = 0; k < given.size(); ++k)
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    const std::string name = program.impl().input_name(k);
+    check_within(name, given[k].array.shape(), image.at, image.whole);
+    check_covers(name, given[k].array.shape(), image.at, box_of(read_of(read[k], image.whole)));
     given[k] = {part(given[k], read[k], k == 0 ? widened : std::nullopt), read[k].begin, whole};
+  }
   return given;
 }
 

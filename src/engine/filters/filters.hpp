@@ -22,10 +22,12 @@ struct Filter {
   // What the program is run on: the image in the type that the program takes, for a full extent continued by its
   // border, and so its mask, where there is one.
   std::vector<Array> inputs(const Array& image, const Array& mask) const;
-  // The same for a region of the result, as far as that reads it. Throws Error(argument) as Program::reads does.
-  std::vector<InputWindow> windows(const Array& image, const Array& mask, const Region&, const RunOptions&) const;
-  // The same for images that are parts of a whole, which cover what `reads` says.
+  // The same for a region of the result, as far as that reads it, of images that may be parts of a whole. Throws
+  // Error(argument) as Program::reads does, and where a part has not what `reads` says; what needs no conversion and no
+  // border is given on as it is, and looked at by the run.
   std::vector<InputWindow> windows(const InputWindow& image, const Array& mask, const Region&, const RunOptions&) const;
+  // What a point of the result depends on, of the image and its mask.
+  Locality locality() const;
   // The region of an image of this shape, and of its mask, that a region of the result is computed from.
   Region reads(const Shape& image, const Region&, const RunOptions&) const;
   // The image, or its mask, continued by the border where the extent is full.
@@ -36,6 +38,8 @@ struct Filter {
   Region place(const Shape& image) const;
 
  private:
+  // What of an image a region of what the program takes is made of.
+  Region read_of(const Region&, const Shape& image) const;
   // A region of what the program takes, of the image or its mask, in that type.
   Array part(const InputWindow& image, const Region&, std::optional<ElementType> type) const;
   std::vector<i64> margin() const;  // by which an image is continued, before and behind

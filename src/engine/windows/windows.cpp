@@ -10,6 +10,7 @@
 #include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
 #include "engine/size_class.hpp"
+#include "engine/windows/checks.hpp"
 #include "engine/windows/region_plan.hpp"
 #include "ir/bind.hpp"
 #include "run/cpu/parallel.hpp"
@@ -31,14 +32,6 @@ using Kind = ir::host::Array::Kind;
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
 }
 
-// "[3, 7) x [0, 12)"
-std::string text_of(const Box& box) {
-  std::string text;
-  for (const analyze::Span& span : box)
-    text += fmt::format("{}[{}, {})", text.empty() ? "" : " x ", span.begin, span.end);
-  return text;
-}
-
 void check_region(const Program::Impl& impl, std::size_t output, const Region& region, const Shape& shape) {
   const std::string name = impl.output_name(output);
   if (const std::string global = engine::global_of(impl, output); !global.empty())
@@ -51,22 +44,9 @@ void check_region(const Program::Impl& impl, std::size_t output, const Region& r
     fail(fmt::format("the window of {} has {} dimensions, expected {}", name, region.begin.size(), shape.size()));
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (region.begin[d] < 0 || region.begin[d] >= region.end[d] || region.end[d] > shape[d])
-      fail(fmt::format("the window {} of {} is not within its shape {}", text_of(box_of(region)), name,
+      fail(fmt::format("the window {} of {} is not within its shape {}", engine::text_of(box_of(region)), name,
                        to_string(shape)),
            "give ranges [begin, end) of at least one point");
-}
-
-// Of a whole that nobody has in memory: what the analysis computes with fits 63 bits.
-void check_whole(const std::string& name, const Shape& shape) {
-  constexpr i64 most = i64{1} << 56;
-  i64 points = 1;
-  for (const i64 n : shape) {
-    if (n < 1)
-      fail(fmt::format("the whole of {} has shape {}; every extent must be at least 1", name, to_string(shape)));
-    if (n > most / points)
-      fail(fmt::format("the whole of {} has shape {}, expected 2^56 elements at most", name, to_string(shape)));
-    points *= n;
-  }
 }
 
 std::vector<Region> regions_for(const Program::Impl& impl, std::size_t output, const Region& region) {
@@ -152,7 +132,7 @@ std::vector<Region> engine::reads_of(const Program& program, const std::vector<R
 std::vector<Region> Program::reads(std::size_t output, const Region& region, const std::vector<Shape>& shapes,
                                    const RunOptions& asked) const {
   for (std::size_t k = 0; k < std::min(shapes.size(), impl_->inputs.size()); ++k)
-    check_whole(impl_->input_name(k), shapes[k]);
+    engine::check_extents("the whole of " + impl_->input_name(k), shapes[k]);
   return AskedRegions(*impl_, regions_for(*impl_, output, region), ir::bind_parameters(impl_->graph, shapes), asked,
                       output)
       .reads();
@@ -178,18 +158,8 @@ std::vector<Shape> wholes_of(const Program::Impl& impl, const std::vector<InputW
   for (std::size_t k = 0; k < windows.size(); ++k) {
     const InputWindow& w = windows[k];
     const bool is_part = !w.at.empty() || !w.whole.empty();
-    const std::string name = impl.input_name(k);
     shapes.push_back(is_part ? w.whole : given[k].shape());
-    if (!is_part) continue;
-    const std::size_t rank = given[k].shape().size();
-    if (w.at.size() != rank || w.whole.size() != rank)
-      fail(fmt::format("{} has {} dimensions, but its place has {} and its whole {}", name, rank, w.at.size(),
-                       w.whole.size()));
-    check_whole(name, w.whole);
-    for (std::size_t d = 0; d < rank; ++d)
-      if (w.at[d] < 0 || w.at[d] > w.whole[d] - given[k].shape()[d])
-        fail(fmt::format("{} of shape {} at {} is not within a whole of {}", name, to_string(given[k].shape()),
-                         to_string(w.at), to_string(w.whole)));
+    if (is_part) engine::check_within(impl.input_name(k), given[k].shape(), w.at, w.whole);
   }
   return shapes;
 }
@@ -197,18 +167,8 @@ std::vector<Shape> wholes_of(const Program::Impl& impl, const std::vector<InputW
 // Every window has what is read of it.
 void check_covered(const RegionRun& run) {
   const std::vector<Box> boxes = reads_of(run.program, run.plan);
-  for (std::size_t k = 0; k < boxes.size(); ++k) {
-    Box has;
-    bool covered = true;
-    for (std::size_t d = 0; d < boxes[k].size(); ++d) {
-      has.push_back({run.at[k][d], run.at[k][d] + run.inputs[k].shape()[d]});
-      covered = covered && boxes[k][d].begin >= has[d].begin && boxes[k][d].end <= has[d].end;
-    }
-    if (!covered)
-      fail(fmt::format("{} has {} of the whole, but the window reads {}", run.program.input_name(k), text_of(has),
-                       text_of(boxes[k])),
-           "give what reads() says of this window");
-  }
+  for (std::size_t k = 0; k < boxes.size(); ++k)
+    engine::check_covers(run.program.input_name(k), run.inputs[k].shape(), run.at[k], boxes[k]);
 }
 
 // `parameters`: of the whole, where inputs do not say them.
