@@ -31,31 +31,6 @@ constexpr const char* footer =
     "4 --verify: the program amplifies rounding, "
     "130 interrupted (128 and the number of the signal)";
 
-int status_of(ErrorClass cls) {
-  switch (cls) {
-    case ErrorClass::compile:
-      return program_faulty;
-    case ErrorClass::argument:
-    case ErrorClass::device:
-    case ErrorClass::io:
-      return usage_faulty;
-    case ErrorClass::cancelled: {
-      const int signal = base::InterruptGuard::last_signal();
-      return signal > 0 ? 128 + signal : interrupted;
-    }
-    case ErrorClass::internal:
-      break;
-  }
-  return internal_fault;
-}
-
-int report(const Error& error) {
-  // Diagnostics carry their own file, line and "error:".
-  const std::string text = fmt::format("{}{}\n", error.diagnostics().empty() ? "tessera: error: " : "", error.what());
-  std::fputs(text.c_str(), stderr);  // which, unlike fmt::print, throws nothing where nobody can read it
-  return status_of(error.error_class());
-}
-
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -140,6 +115,31 @@ std::vector<std::string> joined_words(int argc, const char* const* argv) {
 }
 
 }  // namespace
+
+int status_of(ErrorClass cls) {
+  switch (cls) {
+    case ErrorClass::compile:
+      return program_faulty;
+    case ErrorClass::argument:
+    case ErrorClass::device:
+    case ErrorClass::io:
+      return usage_faulty;
+    case ErrorClass::cancelled: {
+      const int signal = base::InterruptGuard::last_signal();
+      return signal > 0 ? 128 + signal : interrupted;
+    }
+    case ErrorClass::internal:
+      break;
+  }
+  return internal_fault;
+}
+
+int report(const Error& error) {
+  // Diagnostics carry their own file, line and "error:".
+  const std::string text = fmt::format("{}{}\n", error.diagnostics().empty() ? "tessera: error: " : "", error.what());
+  std::fputs(text.c_str(), stderr);  // which, unlike fmt::print, throws nothing where nobody can read it
+  return status_of(error.error_class());
+}
 
 void flush_standard_output() {
   errno = 0;

@@ -66,7 +66,7 @@ Candidate candidate_of(Grid grid, const Demands& demand) {
 }
 
 // From the least boxes on, twice as long along one dimension in each turn.
-Candidate grown(Candidate best, i64 memory, const Demands& demand) {
+Candidate grown(Candidate best, i64 memory, const Demands& demand, i64 boxes) {
   const Region& whole = best.grid.whole;
   for (;;) {
     std::optional<Candidate> next;
@@ -76,6 +76,7 @@ Candidate grown(Candidate best, i64 memory, const Demands& demand) {
       if (best.grid.piece[d] >= extent) continue;
       Grid larger = best.grid;
       larger.piece[d] = 2 * larger.piece[d] >= extent ? extent : 2 * larger.piece[d];
+      if (larger.count() < boxes) continue;
       Candidate c = candidate_of(std::move(larger), demand);
       if (c.memory > memory) continue;
       if (!next || c.price < next->price * (1 - 1e-9)) next = std::move(c);
@@ -105,7 +106,7 @@ Region Grid::box(i64 number) const {
   return box;
 }
 
-Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory, const Demands& demand) {
+Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory, const Demands& demand, i64 boxes) {
   constexpr i64 many = 200;
   Grid least{whole, edge};
   for (std::size_t d = 0; d < edge.size(); ++d) least.piece[d] = std::min(edge[d], whole.end[d] - whole.begin[d]);
@@ -113,7 +114,7 @@ Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory, const Dem
   i64 taken = first.memory;
   // Where some box turns out to take more than those that were asked, smaller ones are looked for.
   for (i64 limit = memory; limit >= first.memory; limit -= limit / 8) {
-    Candidate best = grown(first, limit, demand);
+    Candidate best = grown(first, limit, demand, boxes);
     taken = memory_of(best.grid, many, demand);
     if (taken <= memory) return {std::move(best.grid), taken};
   }

@@ -100,12 +100,8 @@ class MpiRanks : public Ranks {
     return Incoming{status.source, static_cast<std::size_t>(count)};
   }
 
-  [[noreturn]] void abort(int status) override {
-    library_.MPI_Abort(library_.world, status);
-    std::_Exit(status);
-  }
-
  protected:
+  void begin_abort(int status) override { library_.MPI_Abort(library_.world, status); }
   Request begin_barrier() override {
     return one("MPI_Ibarrier",
                [&](mpi::RequestHandle* handle) { return library_.MPI_Ibarrier(library_.world, handle); });

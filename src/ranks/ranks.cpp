@@ -42,8 +42,12 @@ bool Request::done() {
 }
 
 void Ranks::wait(Request& request) {
+  wait_until([&] { return request.done(); });
+}
+
+void Ranks::wait_until(const std::function<bool()>& come) {
   Patience patience;
-  while (!request.done()) {
+  while (!come()) {
     if (cancel_ != nullptr && cancel_->load()) throw Error(ErrorClass::cancelled, "interrupted");
     patience.pause();
   }
@@ -51,6 +55,11 @@ void Ranks::wait(Request& request) {
 
 void Ranks::wait(std::vector<Request>& requests) {
   for (Request& request : requests) wait(request);
+}
+
+void Ranks::abort(int status) {
+  begin_abort(status);
+  std::_Exit(status);
 }
 
 void Ranks::barrier() {

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -64,6 +65,7 @@ class Ranks {
   virtual std::optional<Incoming> look(int tag) = 0;
   void wait(Request&);
   void wait(std::vector<Request>&);  // for all of them
+  void wait_until(const std::function<bool()>&);
 
   // ---- what all ranks call, in the same order ----
 
@@ -84,12 +86,13 @@ class Ranks {
   // ---- the end ----
 
   // Ends all ranks, now, with this exit status.
-  [[noreturn]] virtual void abort(int status) = 0;
+  [[noreturn]] void abort(int status);
 
   // Longer messages go in parts: MPI counts in int.
   static constexpr std::size_t largest_part = std::size_t{1} << 30;
 
  protected:
+  virtual void begin_abort(int /*status*/) {}
   virtual Request begin_barrier() = 0;
   virtual Request begin_broadcast(std::span<std::byte>, int from) = 0;
   // `to`: what rank r gives stands from places[r] on, sizes[r] bytes long. No more than largest_part in all.

@@ -23,6 +23,7 @@
 #include "pieces/conveyor.hpp"
 #include "pieces/grid.hpp"
 #include "pieces/journal.hpp"
+#include "pieces/shares.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
@@ -58,8 +59,9 @@ std::string not_in_pieces(const PieceRun& run) {
   if (s.output.values.stretch) return "--stretch looks at a whole result";
   if (run.adjust.arrays) return "a full extent continues a whole image";
   if (!run.inputs.lanes.leading.empty()) return "--pages takes a whole stack";
-  if (std::none_of(run.inputs.inputs.begin(), run.inputs.inputs.end(),
-                   [](const auto& i) { return i.reader != nullptr; }))
+  // (Ranks divide what is computed, too.)
+  if (!s.mpi && std::none_of(run.inputs.inputs.begin(), run.inputs.inputs.end(),
+                             [](const auto& i) { return i.reader != nullptr; }))
     return "no input has a format with parts";
   for (std::size_t o = 0; o < run.destinations.files.size(); ++o) {
     if (run.destinations.files[o].empty()) return "every output needs a file: a summary takes a whole result";
@@ -71,7 +73,13 @@ std::string not_in_pieces(const PieceRun& run) {
 
 class Work {
  public:
-  explicit Work(const PieceRun& run) : run_(run), lanes_(run.inputs.lanes.inputs.size()) {
+  explicit Work(const PieceRun& run)
+      : run_(run),
+        agreement_(run.agreement),
+        ranks_(agreement_.ranks()),
+        first_(ranks_.rank() == 0),
+        lanes_(run.inputs.lanes.inputs.size()),
+        noted_(run.inputs.inputs.size()) {
     for (const OpenInput& input : run.inputs.inputs) shapes_.push_back(input.number ? Shape{} : input.array.shape());
     results_ = run.program.output_shapes_of(shapes_);
     whole_ = {std::vector<i64>(results_.front().size()), results_.front()};
@@ -103,90 +111,147 @@ class Work {
   }
 
   void run(i64 memory) {
+    agreement_.step();
+    run::cpu::release_scratch();
+    const i64 held = resident_bytes() + uncounted;
+    const i64 left = ranks_.least(memory - held);
     // Each output is this process's while it is written; the first one's journal says what is done.
     std::vector<std::unique_ptr<pieces::Journal>> journals;
-    for (const std::string& file : run_.destinations.files) journals.push_back(std::make_unique<pieces::Journal>(file));
-    pieces::Journal& journal = *journals.front();
     try {
-      for (std::size_t o = 0; o < formats_.size(); ++o)
-        writers_.push_back(
-            io::create_regions(run_.destinations.files[o], formats_[o], shape_of(whole_), write_options(o)));
-      plan(memory);
-      // Of what was written before something may be missing.
-      const bool all = std::ranges::all_of(writers_, [](const auto& writer) { return writer->resumed(); });
-      journal.begin(identity(), grid_.count(), run_.settings.resume && all);
+      if (first_) begin(left, journals);
+      agreement_.step();
+      share_plan();
+      compare_work();
+      if (!first_) open_writers();
+      keep_within(left, held);
+      agreement_.step();
     } catch (...) {
       // Nothing was written. What an earlier run left is gone on with by other options.
-      if (!run_.settings.resume)
+      if (!run_.settings.resume && first_)
         for (const auto& writer : writers_) writer->discard();
       for (const auto& each : journals) each->leave();
       throw;
     }
-    go(journal);
-    for (const auto& writer : writers_) writer->commit();
+    agreement_.part();
+    go(journals.empty() ? nullptr : journals.front().get());
+    if (first_)
+      for (const auto& writer : writers_) writer->commit();
     for (const auto& each : journals) each->remove();
+    agreement_.meet();
+    agreement_.step();
     tell_of_values();
   }
 
  private:
-  void plan(i64 memory) {
-    run::cpu::release_scratch();
-    const i64 held = resident_bytes() + uncounted;
-    const pieces::Chosen chosen =
-        pieces::choose_grid(whole_, common_chunk(), memory - held, [&](const Region& box) { return demand(box, 2); });
-    grid_ = chosen.grid;
-    i64 most = chosen.memory;
+  // Rank 0 begins the files, and says what the pieces are.
+  void begin(i64 memory, std::vector<std::unique_ptr<pieces::Journal>>& journals) {
+    for (const std::string& file : run_.destinations.files) journals.push_back(std::make_unique<pieces::Journal>(file));
+    open_writers();
+    constexpr i64 pieces_a_rank = 4;  // that ranks get as many, give or take one, without waiting long for the last
+    const i64 boxes = ranks_.size() > 1 ? pieces_a_rank * ranks_.size() : 1;
+    pieces::Chosen chosen =
+        pieces::choose_grid(whole_, common_chunk(), memory, [&](const Region& box) { return demand(box, 2); }, boxes);
+    grid_ = std::move(chosen.grid);
+    of_pieces_ = chosen.memory;
+    // Of what was written before something may be missing.
+    const bool all = std::ranges::all_of(writers_, [](const auto& writer) { return writer->resumed(); });
+    pieces::Journal& journal = *journals.front();
+    journal.begin(identity(true), grid_.count(), run_.settings.resume && all);
+    for (i64 k = 0; k < grid_.count(); ++k)
+      if (!journal.is_done(k)) left_.push_back(k);
+  }
+
+  // All have the pieces of rank 0.
+  void share_plan() {
+    std::vector<i64> plan = {of_pieces_};
+    plan.insert(plan.end(), grid_.piece.begin(), grid_.piece.end());
+    plan.insert(plan.end(), left_.begin(), left_.end());
+    plan = ranks_.broadcast(std::move(plan));
+    const auto piece = plan.begin() + 1, left = piece + static_cast<std::ptrdiff_t>(whole_.begin.size());
+    of_pieces_ = plan.front();
+    grid_ = {whole_, {piece, left}};
+    left_ = {left, plan.end()};
+  }
+
+  // Machines may see other files under the same names.
+  void compare_work() {
+    const std::vector<std::string> all = ranks_.all_gather(base::to_hex(identity(false)));
+    if (all[static_cast<std::size_t>(ranks_.rank())] != all.front())
+      fail("this rank has other work than rank 0: the program, its options, or what an input holds differs",
+           "run where all ranks see the same files");
+  }
+
+  void open_writers() {
+    for (std::size_t o = 0; o < formats_.size(); ++o)
+      writers_.push_back(
+          io::create_regions(run_.destinations.files[o], formats_[o], shape_of(whole_), write_options(o)));
+  }
+
+  // `memory`: what is left of it beside what is held already.
+  void keep_within(i64 memory, i64 held) {
+    i64 most = of_pieces_;
     run::cpu::limit_pooled_scratch(static_cast<std::size_t>(pooled_beside(needs(grid_.box(grid_.count() / 2)).memory)));
     // Some of what is left keeps chunks that neighbours share.
-    const i64 kept = std::min(std::max<i64>(memory - held - most, 0) / 2, std::max(most, least_kept));
+    const i64 kept = std::min(std::max<i64>(memory - most, 0) / 2, std::max(most, least_kept));
     for (const OpenInput& input : run_.inputs.inputs)
       if (input.reader != nullptr) input.reader->keep_chunks(kept / static_cast<i64>(run_.inputs.inputs.size()));
     most += kept;
     if (!run_.settings.quiet)
-      tell("{}: {} piece{} of {}, at most {} of memory\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
-           to_string(grid_.piece), base::format_bytes(static_cast<double>(held + most)));
+      tell("{}: {} piece{} of {}{}, at most {} of memory{}\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
+           to_string(grid_.piece), ranks_.size() > 1 ? fmt::format(" on {} ranks", ranks_.size()) : "",
+           base::format_bytes(static_cast<double>(held + most)), ranks_.size() > 1 ? " each" : "");
   }
 
-  void go(pieces::Journal& journal) {
-    std::vector<i64> left;
-    for (i64 k = 0; k < grid_.count(); ++k)
-      if (!journal.is_done(k)) left.push_back(k);
-    if (journal.resumes() && !run_.settings.quiet)
-      tell("{}: {} of {} pieces are done already\n", run_.label, grid_.count() - static_cast<i64>(left.size()),
-           grid_.count());
+  // `journal`: of rank 0.
+  void go(pieces::Journal* journal) {
+    const i64 all = grid_.count(), left = static_cast<i64>(left_.size());
+    if (left < all && !run_.settings.quiet) tell("{}: {} of {} pieces are done already\n", run_.label, all - left, all);
     const std::vector<std::string> before = identities();
-    const auto sync = [&] {
-      for (const auto& writer : writers_) writer->sync();
-    };
     std::optional<base::ProgressBar> bar;
-    if (!run_.settings.quiet) bar.emplace(run_.label, static_cast<i64>(left.size()));
+    if (first_ && !run_.settings.quiet) bar.emplace(run_.label, left);
+    pieces::Shares shares(agreement_, [&](const std::vector<i64>& named) { journal->name(named); });
+    shares.progress = [&] {
+      if (bar) bar->update(shares.computed_by_all());
+    };
+    pieces::Written written(
+        [&] {
+          for (const auto& writer : writers_) writer->sync();
+        },
+        [&](const std::vector<i64>& on_disk) { shares.on_disk(on_disk); });
     try {
-      pieces::convey(left,
+      pieces::convey(pieces::share_of(left_, ranks_.rank(), ranks_.size()),
                      {.read = [&](i64 k) { return read(grid_.box(k)); },
                       .compute = [&](i64 k, const Arrays& in) { return compute(grid_.box(k), in); },
                       .write =
                           [&](i64 k, const Arrays& out) {
                             write(grid_.box(k), out);
-                            journal.add(k, sync);
+                            written.add(k);
                           },
-                      .done =
-                          [&](i64 done) {
-                            if (bar) bar->update(done);
-                          }},
+                      .done = [&](i64 done) { shares.computed(done); }},
                      &run_.interrupt.flag());
-      journal.flush(sync);
+      written.flush();
+      if (identities() != before)
+        throw Error(ErrorClass::io, "an input has changed while it was read", {},
+                    "run again without --resume, once nobody writes it");
+      counts_ = shares.end(counts());
     } catch (...) {
       bar.reset();
       try {
-        journal.flush(sync);
+        written.flush();
+        if (!first_) shares.repeat();
       } catch (const Error&) {  // what could not be written is not named
       }
-      tell("note: {} of {} pieces are written; --resume goes on with the others\n", journal.count(), grid_.count());
+      if (first_) tell("note: {} of {} pieces are written; --resume goes on with the others\n", journal->count(), all);
       throw;
     }
-    if (identities() != before)
-      throw Error(ErrorClass::io, "an input has changed while it was read", {},
-                  "run again without --resume, once nobody writes it");
+  }
+
+  // Of this rank, added up over all: points for no data of each input, then values of each output that did not fit.
+  std::vector<i64> counts() const {
+    std::vector<i64> counts;
+    for (const bool noted : noted_) counts.push_back(noted ? 1 : 0);
+    for (const auto& writer : writers_) counts.push_back(writer->report().saturated);
+    return counts;
   }
 
   // What the process takes beside pieces once it runs: stacks, the pool of threads, code.
@@ -258,6 +323,7 @@ class Work {
     io::RegionWriteOptions how{run_.destinations.written[o], run_.settings.resume,
                                levels_of(run_.destinations.files[o], run_.settings.output)};
     how.write.header = header_of(shape_of(whole_), run_.inputs.lanes, run_.destinations);
+    how.writers = {ranks_.rank(), ranks_.size()};
     return how;
   }
   // Edges that are those of chunks of all outputs.
@@ -276,7 +342,8 @@ class Work {
     return all;
   }
 
-  base::Digest identity() const {
+  // What is computed, of what; `changes`: of files, when they were changed, too.
+  base::Digest identity(bool changes) const {
     base::Hasher hasher;
     const RunOptions& o = run_.options;
     hasher.text(ir::print(run_.program.impl().graph)).text(o.target).text(o.compiler);
@@ -286,7 +353,7 @@ class Work {
           .number(input.grey ? 1 : 0)
           .text(to_string(input.array.shape()))
           .text(to_string(input.begin));
-      if (input.reader != nullptr) hasher.text(input.reader->identity());
+      if (input.reader != nullptr && changes) hasher.text(input.reader->identity());
       if (input.number) hasher.text(fmt::format("{:a}", *input.number));
       if (input.reader == nullptr && !input.number) {
         const Array held = input.array.contiguous() ? input.array : input.array.clone();
@@ -309,7 +376,7 @@ class Work {
       raw.push_back(input.number ? Array() : read_part(input, parts[i], [&](const Format& format, const Shape& shape) {
         return buffers_.take(format, shape);
       }));
-      if (!input.number && run_.settings.input.note_nodata && !noted_) noted_ = note_nodata(input, raw.back());
+      if (!input.number && run_.settings.input.note_nodata && !noted_[i]) noted_[i] = holds_nodata(input, raw.back());
     }
     return raw;
   }
@@ -352,47 +419,58 @@ class Work {
   }
 
   void tell_of_values() const {
-    for (const auto& writer : writers_) {
-      const io::WriteReport report = writer->report();
-      if (report.saturated > 0)
-        tell("note: {} of {} values did not fit {} and were clamped\n", report.saturated, report.values,
-             name_of(report.type));
+    for (std::size_t i = 0; i < shapes_.size(); ++i)
+      if (counts_[i] > 0) tell_of_nodata(run_.inputs.inputs[i]);
+    for (std::size_t o = 0; o < writers_.size(); ++o) {
+      const io::WriteReport report = writers_[o]->report();
+      if (const i64 saturated = counts_[shapes_.size() + o]; saturated > 0)
+        tell("note: {} of {} values did not fit {} and were clamped\n", saturated, report.values, name_of(report.type));
       if (!report.lost.empty()) tell("note: {} does not keep {}\n", report.format, base::list_of(report.lost, "and"));
     }
   }
 
   const PieceRun& run_;
+  ranks::Agreement& agreement_;
+  ranks::Ranks& ranks_;
+  const bool first_;  // rank 0
   const std::size_t lanes_;
   std::vector<Shape> shapes_, results_;
   std::vector<Format> formats_;  // of the outputs, lanes joined
   Region whole_;                 // of the result, what is wanted
   std::vector<std::unique_ptr<io::RegionWriter>> writers_;
   Grid grid_;
+  i64 of_pieces_ = 0;      // bytes that they take
+  std::vector<i64> left_;  // pieces that nobody has written, of all ranks
   pieces::Buffers buffers_;
-  bool noted_ = false;
+  std::vector<bool> noted_;  // of inputs: points of the value for no data were read
+  std::vector<i64> counts_;  // as counts(), of all ranks
 };
 
 }  // namespace
 
 bool wants_pieces(const PieceRun& run) {
+  const RunSettings& settings = run.settings;
+  const bool asked = settings.resume || settings.mpi;
   const std::string why_not = not_in_pieces(run);
   if (!why_not.empty()) {
-    if (run.settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
+    if (settings.mpi) fail("--mpi divides a result into pieces: " + why_not);
+    if (settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
     return false;
   }
   const Work work(run);
   const i64 arrays = work.of_arrays(), most = base::memory_limit();
   constexpr i64 plenty = 16;  // times what inputs and outputs take: nobody has to look closer
-  if (!run.settings.resume && arrays < most / plenty) return false;
+  if (!asked && arrays < most / plenty) return false;
   const std::string why = work.not_in_windows();
   if (!why.empty()) {
-    if (run.settings.resume || (run.settings.memory && arrays + resident_bytes() > most))
+    if (settings.mpi) fail(why + ", so that ranks cannot divide the result", "run without --mpi");
+    if (settings.resume || (settings.memory && arrays + resident_bytes() > most))
       fail(fmt::format("{}, so that the result is not made in pieces; in memory inputs and outputs take {}", why,
                        base::format_bytes(static_cast<double>(arrays))),
            "allow more with --memory SIZE, without --resume");
     return false;
   }
-  return run.settings.resume || work.in_memory() + resident_bytes() > most;
+  return asked || work.in_memory() + resident_bytes() > most;
 }
 
 void run_in_pieces(const PieceRun& run) {
