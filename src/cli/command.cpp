@@ -19,6 +19,7 @@
 #include "base/process/deadline.hpp"
 #include "base/process/interrupt.hpp"
 #include "base/text.hpp"
+#include "cli/execute/on_ranks.hpp"
 #include "cli/options/help.hpp"
 #include "cli/verbs.hpp"
 #include "tessera/error.hpp"
@@ -181,6 +182,7 @@ int run_command(int argc, const char* const* argv) {
     if (stranger) return report_usage(root, CLI::ExtrasError({words[1]}), static_cast<int>(words.size()), words.data());
     return root.exit(wanted);
   } catch (const CLI::ParseError& error) {
+    if (std::ranges::find(joined, "--mpi") != joined.end() && leaves_it_to_another()) return usage_faulty;
     return report_usage(root, error, static_cast<int>(words.size()), words.data());
   }
 

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "base/text.hpp"
 #include "tessera/error.hpp"

@@ -180,6 +180,7 @@ def test_what_ranks_cannot_divide_says_why(tessera, numbers):
         (["filter", "gaussian", "in.npy"], "every output needs a file"),
         (["filter", "gaussian", "in.npy", "-o", "x.npy", "--verify"], "--verify compares whole results"),
         (["filter", "gaussian", "none.npy", "-o", "x.npy"], "none.npy"),
+        (["filter", "gaussian", "in.npy", "-o", "x.npy", "--mpy"], "unknown option '--mpy'"),
         (["run", "m.forma", "in.npy", "-o", "x.npy"], "reduces a whole image, so that ranks cannot divide the result"),
         (["filter", "gaussian", "in.npy", "-o", "x.npy", "--memory", "10MiB"], "the least piece of the result"),
         (["filter", "gaussian", "in.npy", "-o", "nowhere/x.npy"], "nowhere"),

@@ -207,6 +207,7 @@ class Work {
     const i64 all = grid_.count(), left = static_cast<i64>(left_.size());
     if (left < all && !run_.settings.quiet) tell("{}: {} of {} pieces are done already\n", run_.label, all - left, all);
     const std::vector<std::string> before = identities();
+    bool changed = false;
     std::optional<base::ProgressBar> bar;
     if (first_ && !run_.settings.quiet) bar.emplace(run_.label, left);
     pieces::Shares shares(agreement_, [&](const std::vector<i64>& named) { journal->name(named); });
@@ -230,10 +231,8 @@ class Work {
                       .done = [&](i64 done) { shares.computed(done); }},
                      &run_.interrupt.flag());
       written.flush();
-      if (identities() != before)
-        throw Error(ErrorClass::io, "an input has changed while it was read", {},
-                    "run again without --resume, once nobody writes it");
-      counts_ = shares.end(counts());
+      changed = identities() != before;
+      if (!changed) counts_ = shares.end(counts());
     } catch (...) {
       bar.reset();
       try {
@@ -244,6 +243,9 @@ class Work {
       if (first_) tell("note: {} of {} pieces are written; --resume goes on with the others\n", journal->count(), all);
       throw;
     }
+    if (changed)
+      throw Error(ErrorClass::io, "an input has changed while it was read", {},
+                  "run again without --resume, once nobody writes it");
   }
 
   // Of this rank, added up over all: points for no data of each input, then values of each output that did not fit.

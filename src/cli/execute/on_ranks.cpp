@@ -57,10 +57,7 @@ std::unique_ptr<ranks::Ranks> start(const std::atomic<bool>& cancel) {
   try {
     return ranks::start_mpi(&cancel);
   } catch (const Error&) {
-    // All of them say the same, which rank 0 does; the others end when mpirun has seen it end.
-    constexpr std::chrono::seconds patience{3};
-    if (ranks::rank_in_environment() == 0) throw;
-    std::this_thread::sleep_for(patience);
+    if (!leaves_it_to_another()) throw;
     return nullptr;
   }
 }
@@ -81,9 +78,11 @@ Error as_error(std::exception_ptr thrown) {
 [[noreturn]] void end_all(const ranks::Agreement& agreement, const Error& error) {
   ranks::Ranks& ranks = agreement.ranks();
   const int status = status_of(error.error_class());
-  if (ranks.rank() != 0) agreement.report(error, status);
-  const bool same = error.error_class() == ErrorClass::cancelled || ranks.size() == 1;
-  report(same ? error : Error(error.error_class(), fmt::format("rank {}: {}", ranks.rank(), error.what())));
+  const bool cancelled = error.error_class() == ErrorClass::cancelled;
+  const Error told = cancelled ? Error(ErrorClass::cancelled, "interrupted") : error;
+  if (ranks.rank() != 0) agreement.report(told, status);
+  const bool same = cancelled || ranks.size() == 1;
+  report(same ? told : Error(told.error_class(), fmt::format("rank {}: {}", ranks.rank(), told.what())));
   ranks.abort(status);
 }
 
@@ -110,6 +109,13 @@ int ended(ranks::Agreement& agreement, std::exception_ptr thrown) {
 }
 
 }  // namespace
+
+bool leaves_it_to_another() {
+  constexpr std::chrono::seconds patience{3};
+  if (ranks::rank_in_environment() == 0) return false;
+  std::this_thread::sleep_for(patience);
+  return true;
+}
 
 int on_ranks(const RunSettings& settings,
              const std::function<int(const RunSettings&, const base::InterruptGuard&)>& work) {
