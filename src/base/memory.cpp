@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 std::atomic<std::int64_t> chosen{0};
+std::atomic<int> sharing{1};
 
 // The first number of a file of the kernel; nothing where there is none ("max").
 std::optional<std::int64_t> number_in(const std::string& path) {
@@ -87,7 +88,11 @@ std::int64_t available_memory() {
 
 std::int64_t memory_limit() {
   const std::int64_t said = chosen.load();
-  return said > 0 ? said : available_memory() / 2;
+  return said > 0 ? said : available_memory() / 2 / sharing.load();
+}
+
+void share_memory(int processes) {
+  sharing.store(processes);
 }
 
 void limit_memory(std::int64_t bytes) {

@@ -15,6 +15,8 @@ std::int64_t available_memory();
 std::int64_t memory_limit();
 // Of the whole process, from now on; 0: as at the beginning.
 void limit_memory(std::int64_t bytes);
+// So many processes like this one share the machine: what is left is divided among them.
+void share_memory(int processes);
 // "the limit (--memory) is 1 GB", "half of the memory that is left is 9.1 GB": the tail of a sentence about it.
 std::string memory_limit_sentence();
 

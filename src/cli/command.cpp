@@ -19,6 +19,7 @@
 #include "base/process/deadline.hpp"
 #include "base/process/interrupt.hpp"
 #include "base/text.hpp"
+#include "cli/execute/on_ranks.hpp"
 #include "cli/options/help.hpp"
 #include "cli/verbs.hpp"
 #include "tessera/error.hpp"
@@ -30,31 +31,6 @@ constexpr const char* footer =
     "exit status: 0 done, 1 the program has errors, 2 arguments, files or devices, 3 a fault of tessera, "
     "4 --verify: the program amplifies rounding, "
     "130 interrupted (128 and the number of the signal)";
-
-int status_of(ErrorClass cls) {
-  switch (cls) {
-    case ErrorClass::compile:
-      return program_faulty;
-    case ErrorClass::argument:
-    case ErrorClass::device:
-    case ErrorClass::io:
-      return usage_faulty;
-    case ErrorClass::cancelled: {
-      const int signal = base::InterruptGuard::last_signal();
-      return signal > 0 ? 128 + signal : interrupted;
-    }
-    case ErrorClass::internal:
-      break;
-  }
-  return internal_fault;
-}
-
-int report(const Error& error) {
-  // Diagnostics carry their own file, line and "error:".
-  const std::string text = fmt::format("{}{}\n", error.diagnostics().empty() ? "tessera: error: " : "", error.what());
-  std::fputs(text.c_str(), stderr);  // which, unlike fmt::print, throws nothing where nobody can read it
-  return status_of(error.error_class());
-}
 
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
@@ -141,6 +117,31 @@ std::vector<std::string> joined_words(int argc, const char* const* argv) {
 
 }  // namespace
 
+int status_of(ErrorClass cls) {
+  switch (cls) {
+    case ErrorClass::compile:
+      return program_faulty;
+    case ErrorClass::argument:
+    case ErrorClass::device:
+    case ErrorClass::io:
+      return usage_faulty;
+    case ErrorClass::cancelled: {
+      const int signal = base::InterruptGuard::last_signal();
+      return signal > 0 ? 128 + signal : interrupted;
+    }
+    case ErrorClass::internal:
+      break;
+  }
+  return internal_fault;
+}
+
+int report(const Error& error) {
+  // Diagnostics carry their own file, line and "error:".
+  const std::string text = fmt::format("{}{}\n", error.diagnostics().empty() ? "tessera: error: " : "", error.what());
+  std::fputs(text.c_str(), stderr);  // which, unlike fmt::print, throws nothing where nobody can read it
+  return status_of(error.error_class());
+}
+
 void flush_standard_output() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
@@ -181,6 +182,7 @@ int run_command(int argc, const char* const* argv) {
     if (stranger) return report_usage(root, CLI::ExtrasError({words[1]}), static_cast<int>(words.size()), words.data());
     return root.exit(wanted);
   } catch (const CLI::ParseError& error) {
+    if (std::ranges::find(joined, "--mpi") != joined.end() && leaves_it_to_another()) return usage_faulty;
     return report_usage(root, error, static_cast<int>(words.size()), words.data());
   }
 

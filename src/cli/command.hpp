@@ -8,9 +8,15 @@
 //   130  interrupted
 #pragma once
 
+#include "tessera/error.hpp"
+
 namespace tessera::cli {
 
 enum Status { done = 0, program_faulty = 1, usage_faulty = 2, internal_fault = 3, amplified = 4, interrupted = 130 };
+
+// Prints it as the command does; the exit status.
+int report(const Error&);
+int status_of(ErrorClass);
 
 // What was printed is part of what was done: a full disk behind `tessera emit > file` is an Error(io).
 void flush_standard_output();

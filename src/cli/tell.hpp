@@ -9,9 +9,12 @@
 
 namespace tessera::cli {
 
+// Set in processes that say nothing, as another one says the same.
+inline bool silent = false;
+
 template <class... Arguments>
 void tell(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
-  std::fputs(fmt::format(text, std::forward<Arguments>(arguments)...).c_str(), stderr);
+  if (!silent) std::fputs(fmt::format(text, std::forward<Arguments>(arguments)...).c_str(), stderr);
 }
 
 }  // namespace tessera::cli

@@ -65,19 +65,27 @@ Candidate candidate_of(Grid grid, const Demands& demand) {
   return c;
 }
 
-// From the least boxes on, twice as long along one dimension in each turn, or along the only one that may grow.
-Candidate grown(Candidate best, i64 memory, const Demands& demand, std::optional<std::size_t> only) {
+// What boxes are chosen within.
+struct Limits {
+  i64 memory = 0;
+  i64 boxes = 1;                         // no fewer, as far as the least ones go
+  std::optional<std::size_t> only = {};  // the dimension along which they may grow
+};
+
+// From the least boxes on, twice as long along one dimension in each turn.
+Candidate grown(Candidate best, const Limits& limits, const Demands& demand) {
   const Region& whole = best.grid.whole;
   for (;;) {
     std::optional<Candidate> next;
     // From the fastest dimension on: of equal prices rows win, which lie together.
     for (std::size_t d = whole.begin.size(); d-- > 0;) {
       const i64 extent = whole.end[d] - whole.begin[d];
-      if (best.grid.piece[d] >= extent || (only && d != *only)) continue;
+      if (best.grid.piece[d] >= extent || (limits.only && d != *limits.only)) continue;
       Grid larger = best.grid;
       larger.piece[d] = 2 * larger.piece[d] >= extent ? extent : 2 * larger.piece[d];
+      if (larger.count() < limits.boxes) continue;
       Candidate c = candidate_of(std::move(larger), demand);
-      if (c.memory > memory) continue;
+      if (c.memory > limits.memory) continue;
       if (!next || c.price < next->price * (1 - 1e-9)) next = std::move(c);
     }
     if (!next) return best;
@@ -86,12 +94,12 @@ Candidate grown(Candidate best, i64 memory, const Demands& demand, std::optional
   }
 }
 
-std::optional<Chosen> chosen(const Candidate& first, i64 memory, const Demands& demand,
-                             std::optional<std::size_t> only) {
+std::optional<Chosen> chosen(const Candidate& first, Limits limits, const Demands& demand) {
   constexpr i64 many = 200;
   // Where some box turns out to take more than those that were asked, smaller ones are looked for.
-  for (i64 limit = memory; limit >= first.memory; limit -= limit / 8) {
-    Candidate best = grown(first, limit, demand, only);
+  const i64 memory = limits.memory;
+  for (; limits.memory >= first.memory; limits.memory -= limits.memory / 8) {
+    Candidate best = grown(first, limits, demand);
     const i64 taken = memory_of(best.grid, many, demand);
     if (taken <= memory) return Chosen{std::move(best.grid), taken};
   }
@@ -125,11 +133,11 @@ Region Grid::box(i64 number) const {
   return box;
 }
 
-Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory, const Demands& demand) {
+Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory, const Demands& demand, i64 boxes) {
   Grid least{whole, edge};
   for (std::size_t d = 0; d < edge.size(); ++d) least.piece[d] = std::min(edge[d], whole.end[d] - whole.begin[d]);
   const Candidate first = candidate_of(std::move(least), demand);
-  if (auto made = chosen(first, memory, demand, {})) return std::move(*made);
+  if (auto made = chosen(first, {memory, boxes}, demand)) return std::move(*made);
   too_little(first, memory);
 }
 
@@ -139,7 +147,7 @@ Chosen choose_rows(const Region& whole, i64 memory, const Demands& demand) {
     Grid least{whole, Shape(rank, 1)};
     for (std::size_t d = split + 1; d < rank; ++d) least.piece[d] = whole.end[d] - whole.begin[d];
     const Candidate first = candidate_of(std::move(least), demand);
-    if (auto made = chosen(first, memory, demand, split)) return std::move(*made);
+    if (auto made = chosen(first, {memory, 1, split}, demand)) return std::move(*made);
     if (split == last) too_little(first, memory);
   }
 }

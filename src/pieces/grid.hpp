@@ -29,10 +29,11 @@ struct Chosen {
 
 // Boxes whose edges are multiples of `edge` from the beginning of `whole`, or its ends. Of those that fit into `memory`
 // bytes, one that takes little work a point; not larger than that asks for, so that reading, computing and writing go
-// on beside each other. What boxes take differs with their place: many of them are asked. Throws Error(argument) where
-// not even the least ones fit, and says how much these take.
+// on beside each other. What boxes take differs with their place: many of them are asked. At least `boxes` of them,
+// where there are so many edges. Throws Error(argument) where not even the least ones fit, and says how much these
+// take.
 Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory,
-                   const std::function<Demand(const Region&)>& demand);
+                   const std::function<Demand(const Region&)>& demand, i64 boxes = 1);
 
 // The same of boxes that follow each other in the order of memory: whole rows, or whole planes, and so on.
 Chosen choose_rows(const Region& whole, i64 memory, const std::function<Demand(const Region&)>& demand);

@@ -27,10 +27,24 @@ constexpr std::chrono::seconds between_syncs{1};
 
 }  // namespace
 
+Written::Written(std::function<void()> sync, std::function<void(const std::vector<i64>&)> name)
+    : sync_(std::move(sync)), name_(std::move(name)), last_(std::chrono::steady_clock::now()) {}
+
+void Written::add(i64 piece) {
+  waiting_.push_back(piece);
+  if (std::chrono::steady_clock::now() - last_ >= between_syncs) flush();
+}
+
+void Written::flush() {
+  if (waiting_.empty()) return;
+  sync_();
+  name_(waiting_);
+  waiting_.clear();
+  last_ = std::chrono::steady_clock::now();
+}
+
 Journal::Journal(const std::string& path)
-    : path_(path + ".journal"),
-      file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)),
-      last_(std::chrono::steady_clock::now()) {
+    : path_(path + ".journal"), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)) {
   if (file_.fd < 0) fail(path_, errno);
   if (::flock(file_.fd, LOCK_EX | LOCK_NB) != 0)
     throw Error(ErrorClass::argument, fmt::format("{} is being written by another process", base::quoted(path, 1024)),
@@ -86,21 +100,18 @@ bool Journal::read(const std::string& text) {
   return true;
 }
 
-void Journal::add(i64 piece, const std::function<void()>& sync) {
-  waiting_.push_back(piece);
-  if (std::chrono::steady_clock::now() - last_ >= between_syncs) flush(sync);
+i64 Journal::count() const {
+  const std::lock_guard lock(mutex_);
+  return count_;
 }
 
-void Journal::flush(const std::function<void()>& sync) {
-  if (waiting_.empty()) return;
-  sync();
+void Journal::name(const std::vector<i64>& pieces) {
+  if (pieces.empty()) return;
+  const std::lock_guard lock(mutex_);
   std::string lines;
-  for (const i64 piece : waiting_) lines += line_of(piece) + "\n";
+  for (const i64 piece : pieces) lines += line_of(piece) + "\n";
   if (!base::write_all(file_.fd, lines) || ::fdatasync(file_.fd) != 0) fail(path_, errno);
-  for (const i64 piece : waiting_) done_[static_cast<std::size_t>(piece)] = true;
-  count_ += static_cast<i64>(waiting_.size());
-  waiting_.clear();
-  last_ = std::chrono::steady_clock::now();
+  count_ += static_cast<i64>(pieces.size());
 }
 
 void Journal::remove() {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,23 @@
 
 namespace tessera::pieces {
 
-// One process has it at a time. Not thread-safe.
+// Pieces that are written, on their way to the disk: now and then all of them are brought there, then named. Not
+// thread-safe.
+class Written {
+ public:
+  // `sync` brings all that was written to the disk; `name` takes the pieces that are there.
+  Written(std::function<void()> sync, std::function<void(const std::vector<i64>&)> name);
+  void add(i64 piece);
+  void flush();
+
+ private:
+  std::function<void()> sync_;
+  std::function<void(const std::vector<i64>&)> name_;
+  std::vector<i64> waiting_;
+  std::chrono::steady_clock::time_point last_;
+};
+
+// One process has it at a time.
 class Journal {
  public:
   // `path`: of the result. Throws Error(argument) where another process has it.
@@ -26,12 +43,10 @@ class Journal {
   void begin(const base::Digest& work, i64 pieces, bool resume);
 
   bool resumes() const { return resumes_; }  // some pieces are done
-  i64 count() const { return count_; }       // of those that are
+  i64 count() const;                         // of those that are; thread-safe
   bool is_done(i64 piece) const { return done_[static_cast<std::size_t>(piece)]; }
-  // It has been written. `sync` brings all that was written to the disk; it is called now and then, and pieces are
-  // named after it.
-  void add(i64 piece, const std::function<void()>& sync);
-  void flush(const std::function<void()>& sync);
+  // They are on the disk. Thread-safe.
+  void name(const std::vector<i64>& pieces);
   // The result has its name.
   void remove();
   // No work was begun: a file that this object made goes, one that was there stays.
@@ -44,9 +59,8 @@ class Journal {
 
   std::string path_, work_;
   base::Descriptor file_;
-  std::vector<bool> done_;
-  std::vector<i64> waiting_;  // written, not named
-  std::chrono::steady_clock::time_point last_;
+  std::vector<bool> done_;  // when it began
+  mutable std::mutex mutex_;
   i64 count_ = 0;
   bool resumes_ = false;
 };

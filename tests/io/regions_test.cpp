@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "support.hpp"
 
@@ -119,6 +120,49 @@ TEST_F(Regions, GoOnWhereTheyStopped) {
   EXPECT_THAT(message_of([&] { create_regions(name, array.format(), {40, 31}, {.write = {}, .resume = true}); },
                          ErrorClass::argument),
               testing::HasSubstr("what stands there is not the beginning of this file"));
+}
+
+TEST_F(Regions, OfSeveralWritersAreOneFile) {
+  constexpr int count = 3;
+  const Shape shape{150, 700, 40};
+  Array array = random_array(ElementType::u16, shape, 9);
+  std::fill_n(array.as<std::uint16_t>(), 64 * 700 * 40, std::uint16_t{0});  // some chunks are
+  for (const char* file : {"a.npy", "a.nrrd", "a.mha", "a.zarr", "a.ome.zarr", "packed.tif", "plain.tif"}) {
+    const std::string name = path(file);
+    const auto options = [&](int number) {
+      RegionWriteOptions how{.write = {}, .levels = name.ends_with("ome.zarr") ? 2 : 1, .writers = {number, count}};
+      if (name.ends_with(".tif")) how.write.packing = name.ends_with("packed.tif") ? Packing::deflate : Packing::none;
+      return how;
+    };
+    EXPECT_THAT(message_of([&] { create_regions(name, array.format(), shape, options(1)); }),
+                testing::HasSubstr("another process has begun it, but it is not here"))
+        << name;
+    std::vector<std::unique_ptr<RegionWriter>> writers;
+    for (int k = 0; k < count; ++k) writers.push_back(create_regions(name, array.format(), shape, options(k)));
+    EXPECT_THAT(message_of([&] { create_regions(name, array.format(), {150, 700, 41}, options(1)); },
+                           file[0] == 'a' && name.ends_with("zarr") ? ErrorClass::io : ErrorClass::argument),
+                testing::HasSubstr(file))
+        << name;
+    const Shape& chunk = writers[0]->layout().chunk;
+    const Shape step{chunk[0] * std::max<i64>(10 / chunk[0], 1), chunk[1] * std::max<i64>(64 / chunk[1], 1), shape[2]};
+    std::vector<std::thread> threads;
+    for (int k = 0; k < count; ++k)
+      threads.emplace_back([&, k] {
+        int turn = 0;
+        for (i64 z = 0; z < shape[0]; z += step[0])
+          for (i64 y = 0; y < shape[1]; y += step[1]) {
+            if (turn++ % count != k) continue;
+            const std::vector<i64> begin{z, y, 0};
+            const std::vector<i64> end{std::min(z + step[0], shape[0]), std::min(y + step[1], shape[1]), shape[2]};
+            writers[static_cast<std::size_t>(k)]->write({begin, end}, array.region(begin, end));
+          }
+      });
+    for (std::thread& thread : threads) thread.join();
+    writers[0]->commit();
+    writers.clear();
+    EXPECT_FALSE(std::filesystem::exists(partial_name(name))) << name;
+    expect_same(read_array(name), array, name);
+  }
 }
 
 TEST_F(Regions, OfDamagedFilesAreRefused) {

@@ -39,7 +39,7 @@ def blocks(page):
 def commands(lines):
     for line in lines:
         line = re.sub(r"\s+#.*", "", line).strip()
-        if re.match(r"(tessera|python3|cc|nvcc|iverilog|vvp|git|\./dev|cmake|build/|PATH=)\b", line):
+        if re.match(r"(tessera|mpirun|python3|cc|nvcc|iverilog|vvp|git|\./dev|cmake|build/|PATH=)\b", line):
             yield line
 
 
@@ -56,6 +56,9 @@ def test_commands(page, tmp_path):
     home = Path(os.environ["TESSERA"]).resolve().parent
     environment = dict(os.environ, PATH=f"{home}:{Path(sys.executable).parent}:{os.environ['PATH']}",
                        XDG_CACHE_HOME=os.environ.get("XDG_CACHE_HOME", str(SOURCE / "build" / "cache")))
+    # Of Open MPI: as root, and with more ranks than cores.
+    environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                    "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
     ran = 0
     for kind, file, lines in blocks(page):
         if file and kind in ("forma", "cpp", "c", "cmake"):

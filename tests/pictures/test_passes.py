@@ -18,6 +18,18 @@ TYPES = {
 }
 ZOO = SOURCE / "tests" / "zoo"
 PROGRAMS = sorted([*(ZOO / "loops").glob("*.forma"), *(ZOO / "reductions").glob("*.forma")])
+HEAT = """
+stencil step(vector#3 float U) {
+  return U + 0.1f * (U@[-1,0,0] + U@[1,0,0] + U@[0,-1,0] + U@[0,1,0] + U@[0,0,-1] + U@[0,0,1] - 6*U);
+}
+parameter K, M, N;
+vector#3 float a[K,M,N];
+u<0> = a;
+for t = 1..40
+  u<t> = step(u<t-1>:clamped);
+endfor
+return u<40>;
+"""
 DECLARED = re.compile(r"^vector#\d (\w+) (\w+)\[([^\]]*)\];", re.MULTILINE)
 
 
@@ -126,12 +138,7 @@ def test_what_is_computed_with_what_was_read(tessera, numbers):
 
 def test_long_rows_of_steps_are_made_in_several_passes(tessera, numbers):
     """Each piece of 40 steps at once would read 40 planes on either side, which do not fit."""
-    (tessera.folder / "heat.forma").write_text(
-        "stencil step(vector#3 float U) { return U + 0.1f * (U@[-1,0,0] + U@[1,0,0] + U@[0,-1,0] + U@[0,1,0] "
-        "+ U@[0,0,-1] + U@[0,0,1] - 6*U); }\n"
-        "parameter K, M, N; vector#3 float a[K,M,N]; u<0> = a;\nfor t = 1..40\n  u<t> = step(u<t-1>:clamped);\nendfor\n"
-        "return u<40>;"
-    )
+    (tessera.folder / "heat.forma").write_text(HEAT)
     numpy.save(tessera.folder / "a.npy", numbers.random((160, 300, 310), dtype="float32"))
     said = run_both(tessera, "heat.forma", ["a.npy"], [""])
     assert "pass 1 of" in said

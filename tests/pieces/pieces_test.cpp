@@ -206,11 +206,13 @@ TEST_F(Journals, RememberWhatIsOnTheDisk) {
     Journal journal(path_);
     journal.begin(work(1), 10, false);
     EXPECT_FALSE(journal.resumes());
-    journal.add(3, sync);
-    journal.add(7, sync);
-    journal.flush(sync);
+    Written written(sync, [&](const std::vector<i64>& pieces) { journal.name(pieces); });
+    written.add(3);
+    written.add(7);
+    written.flush();
     EXPECT_EQ(synced, 1);
-    journal.add(8, sync);  // not synchronised
+    EXPECT_EQ(journal.count(), 2);
+    written.add(8);  // not synchronised
   }
   {
     Journal journal(path_);
@@ -236,8 +238,7 @@ TEST_F(Journals, CutShortAnywhereNameWholeLinesAlone) {
   {
     Journal journal(path_);
     journal.begin(work(1), 100, false);
-    for (i64 k = 0; k < 20; ++k) journal.add(3 * k, [] {});
-    journal.flush([] {});
+    for (i64 k = 0; k < 20; ++k) journal.name({3 * k});
   }
   const std::string name = path_ + ".journal";
   std::ifstream file(name);

@@ -11,7 +11,7 @@ namespace tessera::base {
 DynamicLibrary DynamicLibrary::find(const LibrarySearch& search) {
   DynamicLibrary library;
   library.what_ = search.what;
-  constexpr int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+  const int flags = RTLD_NOW | (search.global ? RTLD_GLOBAL : RTLD_LOCAL) | RTLD_NODELETE;
   if (!search.environment.empty()) {
     const char* path = std::getenv(search.environment.c_str());
     if (path != nullptr && *path != '\0') {

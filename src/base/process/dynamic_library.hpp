@@ -14,6 +14,7 @@ struct LibrarySearch {
   std::string what;                // for people: "the CUDA driver"
   std::string environment;         // name of a variable with a path that is tried alone when it is set; may be ""
   std::vector<std::string> names;  // sonames or paths, in order
+  bool global = false;             // libraries that are loaded later see its symbols: its own plugins look for them
 };
 
 class DynamicLibrary {

@@ -113,6 +113,9 @@ struct Failures {
 
 int run_batch(const std::vector<std::string>& files, const RunSettings& settings, const base::InterruptGuard& interrupt,
               const std::function<int(const std::string& file, RunSettings settings)>& one) {
+  if (settings.mpi && files.size() > 1)
+    fail(fmt::format("--mpi divides one result among ranks, but {} inputs are given", files.size()),
+         "give one input, or run without --mpi");
   const auto outputs = destinations(files, settings);
   Failures failures;
   int status = done;

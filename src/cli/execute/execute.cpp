@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "base/memory.hpp"
@@ -18,6 +19,7 @@
 #include "cli/execute/verify.hpp"
 #include "cli/execute/window.hpp"
 #include "cli/tell.hpp"
+#include "ranks/agreement.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -159,6 +161,10 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
   plan.declare_run(app);
 }
 
+void RunSettings::declare_mpi(CLI::App& app) {
+  app.add_flag("--mpi", mpi, "divide the result among the processes that mpirun starts (Open MPI)");
+}
+
 void RunSettings::check() const {
   if (repeat && (*repeat < 1 || *repeat > 1'000'000))
     throw Error(ErrorClass::argument, fmt::format("--repeat {} cannot be used, expected 1 to 1000000", *repeat));
@@ -206,7 +212,11 @@ int execute(const Program& program, const std::string& label, const std::vector<
   for (const std::string& file : destinations.files) settings.window.wanted.push_back(!file.empty());
   OpenInputs open = open_inputs(program, words, scalars, settings.input);
   check_outside(open, destinations);
-  const PieceRun in_pieces{program, label, open, destinations, settings, options, interrupt, adjust};
+  const std::unique_ptr<ranks::Ranks> alone = ranks::alone(&interrupt.flag());
+  ranks::Agreement own(*alone);
+  const PieceRun in_pieces{program,      label,    open,
+                           destinations, settings, options,
+                           interrupt,    adjust,   settings.agreement != nullptr ? *settings.agreement : own};
   if (wants_pieces(in_pieces)) {
     run_in_pieces(in_pieces);
     return done;

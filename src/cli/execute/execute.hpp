@@ -13,14 +13,19 @@
 #include "cli/execute/window.hpp"
 #include "cli/options/options.hpp"
 
+namespace tessera::ranks {
+class Agreement;
+}
+
 namespace tessera::cli {
 
 struct RunSettings {
   PlanOptions plan;
   InputOptions input;
   OutputOptions output;
-  bool time = false, quiet = false, resume = false;
-  std::string verify;  // "" without, "true" or how: verify.hpp
+  bool time = false, quiet = false, resume = false, mpi = false;
+  ranks::Agreement* agreement = nullptr;  // of the ranks that run it together: on_ranks.hpp
+  std::string verify;                     // "" without, "true" or how: verify.hpp
   std::optional<int> repeat;
   std::optional<std::string> memory;  // that the run may take
   Window window;
@@ -28,6 +33,7 @@ struct RunSettings {
   // -o, --roi, --window, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of
   // the plan.
   void declare(CLI::App&, bool with_axes = true);
+  void declare_mpi(CLI::App&);
   // Throws Error(argument) for what cannot be used; before any file is read.
   void check() const;
 };

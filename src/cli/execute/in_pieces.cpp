@@ -11,6 +11,7 @@
 #include "base/hash.hpp"
 #include "base/memory.hpp"
 #include "base/text.hpp"
+#include "cli/execute/exchange.hpp"
 #include "cli/execute/passes.hpp"
 #include "cli/execute/result_pass.hpp"
 #include "engine/passes/passes.hpp"
@@ -35,8 +36,9 @@ std::string not_in_pieces(const PieceRun& run) {
   if (s.output.values.stretch) return "--stretch looks at a whole result";
   if (run.adjust.arrays) return "a full extent continues a whole image";
   if (!run.inputs.lanes.leading.empty()) return "--pages takes a whole stack";
-  if (std::none_of(run.inputs.inputs.begin(), run.inputs.inputs.end(),
-                   [](const auto& i) { return i.reader != nullptr; }))
+  // (Ranks divide what is computed, too.)
+  if (!s.mpi && std::none_of(run.inputs.inputs.begin(), run.inputs.inputs.end(),
+                             [](const auto& i) { return i.reader != nullptr; }))
     return "no input has a format with parts";
   for (std::size_t o = 0; o < run.destinations.files.size(); ++o) {
     if (run.destinations.files[o].empty()) return "every output needs a file: a summary takes a whole result";
@@ -48,7 +50,7 @@ std::string not_in_pieces(const PieceRun& run) {
 
 class Work {
  public:
-  explicit Work(const PieceRun& run) : run_(run) {
+  explicit Work(const PieceRun& run) : run_(run), agreement_(run.agreement), first_(run.agreement.ranks().rank() == 0) {
     for (const OpenInput& input : run.inputs.inputs) shapes_.push_back(input.number ? Shape{} : input.array.shape());
   }
 
@@ -82,21 +84,36 @@ class Work {
     return bytes;
   }
 
-  void run(i64 memory) {
+  void run() {
     take_apart();
+    agree_on_room();
     try {
-      for (const auto& result : results_) result->lock();
-      const base::Digest work = identity();
-      for (const auto& result : results_) result->open(memory, work);
+      if (first_)
+        for (const auto& result : results_) result->begin(room_.memory, identity(true));
+      agreement_.step();
+      compare_work();
+      for (const auto& result : results_) result->share(room_);
+      agreement_.step();
     } catch (...) {
       for (const auto& result : results_) result->leave();
       throw;
     }
     std::vector<std::vector<Source>> sources(results_.size());
     const bool all_done = std::ranges::all_of(results_, [](const auto& result) { return result->is_done(); });
-    if (!passes_->body().empty() && !all_done) sources = run_passes(pass_run(memory));
-    for (std::size_t k = 0; k < results_.size(); ++k) results_[k]->run(std::move(sources[k]));
-    for (const auto& result : results_) result->commit();
+    if (!passes_->body().empty() && !all_done) {
+      sources = run_passes(pass_run());
+      exchange_images(sources);
+    }
+    for (std::size_t k = 0; k < results_.size(); ++k) {
+      agreement_.part();
+      results_[k]->run(std::move(sources[k]));
+      agreement_.meet();
+      agreement_.step();  // what is told of one result is not taken for another one
+    }
+    if (first_)
+      for (const auto& result : results_) result->commit();
+    agreement_.step();
+    for (const auto& result : results_) result->tell_of_values();
   }
 
  private:
@@ -107,15 +124,15 @@ class Work {
 
   // A long row of steps becomes shorter ones, twice as many in each turn, as long as its pieces do not fit or read half
   // as much again as they make.
-  void shorten(i64 memory) {
+  void shorten() {
     constexpr double plenty = 1.5;
     constexpr std::size_t most = 64;
-    double best = reads_of_passes(pass_run(memory));
+    double best = reads_of_passes(pass_run());
     for (std::size_t parts = 2; parts <= most && best > plenty; parts *= 2) {
       std::unique_ptr<const engine::Passes> shorter = std::make_unique<engine::Passes>(run_.program, parts);
       if (shorter->passes().size() == passes_->passes().size()) return;
       std::swap(passes_, shorter);
-      const double reads = reads_of_passes(pass_run(memory));
+      const double reads = reads_of_passes(pass_run());
       if (reads >= best)
         std::swap(passes_, shorter);
       else
@@ -126,7 +143,8 @@ class Work {
   void take_apart() {
     if (!results_.empty()) return;
     parameters_ = passes().parameters(shapes_);
-    shorten(base::memory_limit());
+    agree_on_room();
+    shorten();
     for (const std::size_t last : passes_->last()) {
       const engine::Pass& pass = passes_->passes()[last];
       std::vector<std::size_t> outputs;
@@ -136,7 +154,13 @@ class Work {
     }
   }
 
-  PassRun pass_run(i64 memory) const {
+  // Of all ranks: what they choose by it is the same.
+  void agree_on_room() {
+    agreement_.step();
+    room_ = room_of(base::memory_limit(), agreement_.ranks());
+  }
+
+  PassRun pass_run() const {
     return {*passes_,
             parameters_,
             run_.inputs,
@@ -144,13 +168,42 @@ class Work {
             run_.options,
             run_.label,
             run_.destinations.files.front(),
-            memory,
+            room_,
             run_.settings.quiet,
-            &run_.interrupt.flag()};
+            &run_.interrupt.flag(),
+            agreement_};
   }
 
-  // What the work is: pieces of another one are none of this.
-  base::Digest identity() const {
+  // What the last passes read of images that passes made.
+  void exchange_images(const std::vector<std::vector<Source>>& sources) {
+    ranks::Ranks& ranks = agreement_.ranks();
+    if (ranks.size() == 1) return;
+    agreement_.part();
+    for (std::size_t k = 0; k < results_.size(); ++k) {
+      std::vector<std::vector<Region>> reads;  // of every rank
+      for (int r = 0; r < ranks.size(); ++r) reads.push_back(results_[k]->reads_of(r));
+      for (std::size_t i = 0; i < sources[k].size(); ++i) {
+        std::vector<Region> of_source;
+        for (const auto& each : reads) of_source.push_back(each[i]);
+        for (const auto& image : sources[k][i].images)
+          exchange(ranks, *image, results_[k]->program().format_of(i), of_source);
+      }
+    }
+    agreement_.meet();
+  }
+
+  // Machines may see other files under the same names.
+  void compare_work() {
+    ranks::Ranks& ranks = agreement_.ranks();
+    const std::vector<std::string> all = ranks.all_gather(base::to_hex(identity(false)));
+    if (all[static_cast<std::size_t>(ranks.rank())] != all.front())
+      fail("this rank has other work than rank 0: the program, its options, or what an input holds differs",
+           "run where all ranks see the same files");
+  }
+
+  // What is computed, of what: pieces of another one are none of this. `changes`: of files, when they were changed,
+  // too.
+  base::Digest identity(bool changes) const {
     base::Hasher hasher;
     const RunOptions& o = run_.options;
     hasher.text(ir::print(run_.program.impl().graph)).text(o.target).text(o.compiler);
@@ -160,7 +213,7 @@ class Work {
           .number(input.grey ? 1 : 0)
           .text(to_string(input.array.shape()))
           .text(to_string(input.begin));
-      if (input.reader != nullptr) hasher.text(input.reader->identity());
+      if (input.reader != nullptr && changes) hasher.text(input.reader->identity());
       if (input.number) hasher.text(fmt::format("{:a}", *input.number));
       if (input.reader == nullptr && !input.number) {
         const Array held = input.array.contiguous() ? input.array : input.array.clone();
@@ -175,7 +228,10 @@ class Work {
   }
 
   const PieceRun& run_;
+  ranks::Agreement& agreement_;
+  const bool first_;           // rank 0
   std::vector<Shape> shapes_;  // of inputs
+  Room room_;
   std::unique_ptr<const engine::Passes> passes_;
   std::vector<i64> parameters_;
   std::vector<std::unique_ptr<ResultPass>> results_;
@@ -184,29 +240,33 @@ class Work {
 }  // namespace
 
 bool wants_pieces(const PieceRun& run) {
+  const RunSettings& settings = run.settings;
+  const bool asked = settings.resume || settings.mpi;
   const std::string why_not = not_in_pieces(run);
   if (!why_not.empty()) {
-    if (run.settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
+    if (settings.mpi) fail("--mpi divides a result into pieces: " + why_not);
+    if (settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
     return false;
   }
   Work work(run);
   const i64 arrays = work.of_arrays(), most = base::memory_limit();
   constexpr i64 plenty = 16;  // times what inputs and outputs take: nobody has to look closer
-  if (!run.settings.resume && arrays < most / plenty) return false;
+  if (!asked && arrays < most / plenty) return false;
   const std::string why = work.not_in_windows();
   if (!why.empty()) {
-    if (run.settings.resume || (run.settings.memory && arrays + resident_memory() > most))
+    if (settings.mpi) fail(why + ", so that ranks cannot divide the result", "run without --mpi");
+    if (settings.resume || (settings.memory && arrays + resident_memory() > most))
       fail(fmt::format("{}, so that the result is not made in pieces; in memory inputs and outputs take {}", why,
                        base::format_bytes(static_cast<double>(arrays))),
            "allow more with --memory SIZE, without --resume");
     return false;
   }
-  return run.settings.resume || work.in_memory() + resident_memory() > most;
+  return asked || work.in_memory() + resident_memory() > most;
 }
 
 void run_in_pieces(const PieceRun& run) {
   if (run.adjust.headers) run.adjust.headers(run.inputs.lanes);
-  Work(run).run(base::memory_limit());
+  Work(run).run();
 }
 
 }  // namespace tessera::cli

@@ -8,6 +8,7 @@
 #include "cli/execute/execute.hpp"
 #include "cli/execute/inputs.hpp"
 #include "cli/execute/results.hpp"
+#include "ranks/agreement.hpp"
 
 namespace tessera::cli {
 
@@ -21,10 +22,11 @@ struct PieceRun {
   const RunOptions& options;
   const base::InterruptGuard& interrupt;
   const Adjust& adjust;
+  ranks::Agreement& agreement;  // of the processes that run it together; one, without --mpi
 };
 
-// Should it run in pieces? Where its files allow that, and --resume says so or all of it takes more than the memory
-// that it may take. Throws Error(argument) where --resume cannot be.
+// Should it run in pieces? Where its files allow that, and --resume or --mpi says so or all of it takes more than the
+// memory that it may take. Throws Error(argument) where --resume or --mpi cannot be.
 bool wants_pieces(const PieceRun&);
 void run_in_pieces(const PieceRun&);
 

@@ -268,12 +268,14 @@ Region parse_region(const std::string& text, const std::string& flag, const Shap
   return region;
 }
 
-bool note_nodata(const OpenInput& input, const Array& part) {
+bool holds_nodata(const OpenInput& input, const Array& part) {
   const std::optional<double>& nodata = input.header.nodata;
-  if (!nodata || std::isnan(*nodata) || !holds(part, *nodata)) return false;
-  tell("note: the program takes points of {}, the value for no data of {}, for numbers\n", *nodata,
-       base::quoted(input.origin));
-  return true;
+  return nodata && !std::isnan(*nodata) && holds(part, *nodata);
+}
+
+void tell_of_nodata(const OpenInput& input) {
+  tell("note: the program takes points of {}, the value for no data of {}, for numbers\n",
+       input.header.nodata.value_or(0), base::quoted(input.origin));
 }
 
 namespace {
@@ -412,7 +414,7 @@ Lanes bind_inputs(const Program& program, OpenInputs open, const InputOptions& o
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (parameters[i].is_array) {
       read_whole(parameters[i], bound[i], options);
-      if (options.note_nodata) note_nodata(bound[i], bound[i].array);
+      if (options.note_nodata && holds_nodata(bound[i], bound[i].array)) tell_of_nodata(bound[i]);
     }
     const std::vector<Array> of_input = in_lanes(parameters[i], bound[i], bound[i].array, lanes.inputs.size(), options);
     for (std::size_t c = 0; c < of_input.size(); ++c) lanes.inputs[c].push_back(of_input[c]);

@@ -71,9 +71,9 @@ Lanes bind_inputs(const Program&, OpenInputs, const InputOptions&);
 
 // A region of an input as the program sees it, in the type of the file.
 Array read_part(const OpenInput&, const Region&, const std::function<Array(const Format&, const Shape&)>& memory);
-// A value that stands for no data means nothing to a program: says so where some point of `part` has it. NaN shows by
-// itself.
-bool note_nodata(const OpenInput&, const Array& part);
+// A value that stands for no data means nothing to a program: has some point of `part` that value? NaN shows by itself.
+bool holds_nodata(const OpenInput&, const Array& part);
+void tell_of_nodata(const OpenInput&);
 // What was read, as each lane of the program has it.
 std::vector<Array> in_lanes(const Parameter&, const OpenInput&, const Array& part, std::size_t lanes,
                             const InputOptions&);

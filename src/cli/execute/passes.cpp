@@ -16,12 +16,14 @@
 
 #include "base/progress.hpp"
 #include "base/text.hpp"
+#include "cli/execute/exchange.hpp"
 #include "cli/tell.hpp"
 #include "data/element.hpp"
 #include "data/regions.hpp"
 #include "engine/passes/total.hpp"
 #include "ir/build.hpp"
 #include "ir/reductions.hpp"
+#include "pieces/shares.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
@@ -31,7 +33,6 @@ namespace {
 
 namespace host = ir::host;
 using engine::Pass;
-using engine::Total;
 using pieces::Arrays;
 
 bool is_one(const Shape& shape) {
@@ -49,8 +50,11 @@ Source source_of(const engine::Passes& passes, std::size_t a, const std::vector<
   return {nullptr, passes.shape_of(a, parameters)};
 }
 
-pieces::Chosen rows_for(const PieceProgram& program, const Shape& shape, i64 memory) {
-  return pieces::choose_rows(all_of(shape), memory, [&](const Region& box) {
+pieces::Chosen rows_for(const Pass& pass, const PieceProgram& program, const Region& share, i64 memory) {
+  // Of every piece of a total a number is kept: in what order they come together is the same on all ranks.
+  const i64 of_totals = element_count(data::shape_of(share)) / ir::elements_of_piece *
+                        static_cast<i64>(pass.reductions.size() * sizeof(double));
+  return pieces::choose_rows(share, memory - of_totals, [&](const Region& box) {
     constexpr i64 ahead = 2;
     pieces::Demand d = program.demand(box, ahead);
     for (const Format& format : program.formats()) {
@@ -68,13 +72,13 @@ std::string name_of(const PassRun& run, std::size_t index) {
 
 // In which pieces passes run: those of one lane as those of another.
 struct Pieces {
-  Room room;
   std::vector<pieces::Chosen> of_pass;  // of last ones, and of those that make numbers of numbers, none
 };
 
 Pieces pieces_for(const PassRun& run) {
   const std::size_t lanes = run.inputs.lanes.inputs.size();
-  Pieces all{room_of(run.memory), {}};
+  ranks::Ranks& ranks = run.agreement.ranks();
+  Pieces all;
   for (std::size_t index = 0; index < run.passes.passes().size(); ++index) {
     all.of_pass.emplace_back();
     if (std::ranges::find(run.passes.last(), index) != run.passes.last().end()) continue;
@@ -83,13 +87,16 @@ Pieces pieces_for(const PassRun& run) {
                                {lanes, lanes > 1 ? std::optional<std::size_t>(0) : std::nullopt}, run.settings,
                                run.options);
     const Shape shape = program.result();
-    if (is_one(shape)) continue;
-    const pieces::Chosen& chosen = all.of_pass.back() = rows_for(program, shape, all.room.memory);
-    const i64 kept = keep_chunks(program.sources(), all.room.memory - chosen.memory, chosen.memory);
+    const Region share = share_of(shape, ranks.rank(), ranks.size());
+    if (is_one(shape) || element_count(data::shape_of(share)) == 0) continue;
+    const pieces::Chosen& chosen = all.of_pass.back() = rows_for(pass, program, share, run.room.memory);
+    const i64 kept = keep_chunks(program.sources(), run.room.memory - chosen.memory, chosen.memory);
     if (!run.quiet)
-      tell("{}: {} piece{} of {}, at most {} of memory\n", name_of(run, index), chosen.grid.count(),
+      tell("{}: {} piece{} of {}{}, at most {} of memory{}\n", name_of(run, index), chosen.grid.count(),
            chosen.grid.count() == 1 ? "" : "s", to_string(chosen.grid.piece),
-           base::format_bytes(static_cast<double>(all.room.held + chosen.memory + kept)));
+           ranks.size() > 1 ? fmt::format(" on each of {} ranks", ranks.size()) : "",
+           base::format_bytes(static_cast<double>(run.room.held + chosen.memory + kept)),
+           ranks.size() > 1 ? " each" : "");
   }
   return all;
 }
@@ -98,7 +105,7 @@ Pieces pieces_for(const PassRun& run) {
 class Runner {
  public:
   Runner(const PassRun& run, const Pieces& pieces, PieceLanes lanes)
-      : run_(run), pieces_(pieces), lanes_(lanes), arrays_(run.passes.arrays().size()) {
+      : run_(run), ranks_(run.agreement.ranks()), pieces_(pieces), lanes_(lanes), arrays_(run.passes.arrays().size()) {
     for (std::size_t a = 0; a < arrays_.size(); ++a) arrays_[a] = source_of(run.passes, a, run.parameters, run.inputs);
   }
 
@@ -149,9 +156,16 @@ class Runner {
     for (const std::size_t a : pass.inputs) sources.push_back(arrays_[a]);
     const PieceProgram program(pass.program, std::move(sources), run_.parameters, lanes_, run_.settings, run_.options);
     const Shape shape = program.result();
-    std::vector<Total> totals;
-    for (const ir::Reduction& r : pass.reductions) totals.emplace_back(r.op, program.formats()[r.output].scalar);
-    if (is_one(shape)) {
+    exchange_images(pass, program);
+    std::vector<engine::PartOfTotal> totals;
+    const Region share = share_of(shape, ranks_.rank(), ranks_.size());
+    const i64 row = element_count(shape) / shape[0];
+    for (const ir::Reduction& r : pass.reductions) {
+      const bool once = is_one(shape);
+      totals.emplace_back(r.op, program.formats()[r.output].scalar, once ? 0 : share.begin[0] * row,
+                          once ? 1 : share.end[0] * row);
+    }
+    if (is_one(shape)) {  // by every rank
       pieces::Buffers buffers;
       const Region all = all_of(shape);
       const Arrays results = program.compute(all, program.read(all, buffers), {}).front();
@@ -161,27 +175,49 @@ class Runner {
     } else {
       go(s.part, pass, program, shape, totals);
     }
-    for (std::size_t k = 0; k < totals.size(); ++k) keep(pass.reductions[k], totals[k], program);
+    for (std::size_t k = 0; k < totals.size(); ++k) keep(pass.reductions[k], totals[k], program, is_one(shape));
   }
 
-  static void take(const Pass& pass, std::vector<Total>& totals, const Arrays& results) {
+  // Out of step: who fails while others wait for its rows, ends all.
+  void exchange_images(const Pass& pass, const PieceProgram& program) {
+    if (ranks_.size() == 1) return;
+    const Shape shape = program.result();
+    std::vector<std::vector<Region>> reads;  // of every rank
+    for (int r = 0; r < ranks_.size(); ++r) {
+      const Region share = is_one(shape) ? all_of(shape) : share_of(shape, r, ranks_.size());
+      reads.push_back(element_count(data::shape_of(share)) == 0 ? std::vector<Region>(pass.inputs.size())
+                                                                : program.reads(share));
+    }
+    run_.agreement.part();
+    for (std::size_t i = 0; i < pass.inputs.size(); ++i) {
+      std::vector<Region> of_input;
+      for (const auto& each : reads) of_input.push_back(each[i]);
+      for (const auto& image : program.sources()[i].images)
+        exchange(ranks_, *image, pass.program.inputs()[i].format, of_input);
+    }
+    run_.agreement.meet();
+  }
+
+  static void take(const Pass& pass, std::vector<engine::PartOfTotal>& totals, const Arrays& results) {
     for (std::size_t k = 0; k < totals.size(); ++k) totals[k].add(results[pass.reductions[k].output]);
   }
 
   // The number in the type of the stage that it is.
-  void keep(const ir::Reduction& r, const Total& total, const PieceProgram& program) {
+  void keep(const ir::Reduction& r, const engine::PartOfTotal& total, const PieceProgram& program, bool alone) {
+    const ElementType of = program.formats()[r.output].scalar;
+    std::vector<std::vector<std::byte>> parts = {total.bytes()};
+    if (!alone) parts = ranks_.all_gather(parts.front());
     const host::Array& array = run_.passes.arrays()[r.place];
     const ElementType type = array.format.scalar;
-    const double value[] = {total.value()};
-    const double number =
-        ir::evaluate(ir::Op::convert, type, ir::whole_type(r.op, program.formats()[r.output].scalar), value);
+    const double value[] = {engine::PartOfTotal::value(r.op, of, parts)};
+    const double number = ir::evaluate(ir::Op::convert, type, ir::whole_type(r.op, of), value);
     const Array one(array.format, Shape(array.extents.size(), 1));
     store_element(type, one.as<std::byte>(), number);
     arrays_[r.place].numbers = {one};
   }
 
   void go(std::size_t index, const Pass& pass, const PieceProgram& program, const Shape& shape,
-          std::vector<Total>& totals) {
+          std::vector<engine::PartOfTotal>& totals) {
     for (std::size_t o = 0; o < pass.outputs.size(); ++o) {
       if (!pass.outputs[o]) continue;
       std::vector<std::shared_ptr<io::Scratch>>& images = arrays_[*pass.outputs[o]].images;
@@ -189,12 +225,15 @@ class Runner {
     }
     const pieces::Chosen& chosen = pieces_.of_pass[index];
     const pieces::Grid& grid = chosen.grid;
-    keep_chunks(program.sources(), pieces_.room.memory - chosen.memory, chosen.memory);
-    std::vector<i64> all(static_cast<std::size_t>(grid.count()));
+    keep_chunks(program.sources(), run_.room.memory - chosen.memory, chosen.memory);
+    std::vector<i64> all(static_cast<std::size_t>(grid.piece.empty() ? 0 : grid.count()));
     std::iota(all.begin(), all.end(), i64{0});
     pieces::Buffers buffers;
     std::optional<base::ProgressBar> bar;
-    if (!run_.quiet) bar.emplace(name_of(run_, index), grid.count());
+    if (!run_.quiet && !all.empty()) bar.emplace(name_of(run_, index), static_cast<i64>(all.size()));
+    run_.agreement.step();
+    run_.agreement.part();
+    pieces::Shares shares(run_.agreement, [](const std::vector<i64>&) {});
     pieces::convey(all,
                    {.read = [&](i64 k) { return program.read(grid.box(k), buffers); },
                     .compute =
@@ -213,12 +252,17 @@ class Runner {
                         },
                     .done =
                         [&](i64 done) {
+                          shares.computed(done);
                           if (bar) bar->update(done);
                         }},
                    run_.cancel);
+    shares.end({});
+    run_.agreement.meet();
+    run_.agreement.step();
   }
 
   const PassRun& run_;
+  ranks::Ranks& ranks_;
   const Pieces& pieces_;
   PieceLanes lanes_;
   std::vector<Source> arrays_;
@@ -234,13 +278,13 @@ i64 resident_memory() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-Room room_of(i64 memory) {
+Room room_of(i64 memory, ranks::Ranks& ranks) {
   // What the process takes beside pieces once it runs: stacks, the pool of threads, code.
   constexpr i64 uncounted = i64{48} << 20;
   run::cpu::release_scratch();
   ::malloc_trim(0);
   const i64 held = resident_memory() + uncounted;
-  return {memory - held, held};
+  return {ranks.least(memory - held), held};
 }
 
 i64 keep_chunks(const std::vector<Source>& sources, i64 left, i64 most_of_pieces) {
@@ -261,7 +305,6 @@ std::vector<Source> sources_of(const engine::Passes& passes, const Pass& pass, c
 
 double reads_of_passes(const PassRun& run) {
   const std::size_t lanes = run.inputs.lanes.inputs.size();
-  const i64 memory = room_of(run.memory).memory;
   double worst = 1;
   for (const Pass& pass : run.passes.passes()) {
     const PieceProgram program(pass.program, sources_of(run.passes, pass, run.parameters, run.inputs), run.parameters,
@@ -270,7 +313,7 @@ double reads_of_passes(const PassRun& run) {
     if (is_one(shape)) continue;
     pieces::Grid grid;
     try {
-      grid = rows_for(program, shape, memory).grid;
+      grid = rows_for(pass, program, all_of(shape), run.room.memory).grid;
     } catch (const Error& e) {
       if (e.error_class() != ErrorClass::argument) throw;
       return std::numeric_limits<double>::infinity();

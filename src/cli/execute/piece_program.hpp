@@ -42,7 +42,8 @@ class PieceProgram {
   const std::vector<Source>& sources() const { return sources_; }
   // The same, once passes have made what they make.
   void take(std::vector<Source> sources) { sources_ = std::move(sources); }
-  Shape result() const;                                            // of every output
+  Shape result() const;  // of every output
+  const Format& format_of(std::size_t source) const { return program_.inputs()[source].format; }
   const std::vector<Format>& formats() const { return formats_; }  // of one lane
 
   engine::RegionNeeds needs(const Region& box) const;

@@ -15,6 +15,7 @@
 #include "cli/tell.hpp"
 #include "data/regions.hpp"
 #include "io/regions/regions.hpp"
+#include "pieces/shares.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
@@ -26,26 +27,30 @@ using pieces::Arrays;
 ResultPass::ResultPass(const PieceRun& run, const engine::Pass& pass, std::vector<std::size_t> outputs,
                        std::vector<Source> sources, const std::vector<i64>& parameters)
     : run_(run),
+      ranks_(run.agreement.ranks()),
+      first_(ranks_.rank() == 0),
       of_(pass.program),
       outputs_(std::move(outputs)),
       lanes_(run.inputs.lanes.inputs.size()),
-      program_(pass.program, std::move(sources), parameters, PieceLanes{lanes_}, run.settings.input, run.options) {
+      program_(pass.program, std::move(sources), parameters, PieceLanes{lanes_}, run.settings.input, run.options),
+      noted_(run.inputs.inputs.size()) {
   const Shape result = program_.result();
   whole_ = {std::vector<i64>(result.size()), result};
   if (!run.settings.window.empty()) whole_ = parse_region(run.settings.window.text, "--window", result);
   for (const Format& format : program_.formats()) formats_.push_back(joined(format));
 }
 
-void ResultPass::lock() {
+// Throws before anything is begun.
+void ResultPass::begin(i64 memory, const base::Digest& work) {
   for (const std::size_t o : outputs_)
     journals_.push_back(std::make_unique<pieces::Journal>(run_.destinations.files[o]));
-}
-
-void ResultPass::open(i64 memory, const base::Digest& work) {
-  for (std::size_t o = 0; o < outputs_.size(); ++o)
-    writers_.push_back(io::create_regions(run_.destinations.files[outputs_[o]], formats_[o], shape_of(whole_),
-                                          write_options(outputs_[o])));
-  plan(memory);
+  open_writers();
+  constexpr i64 pieces_a_rank = 4;  // that ranks get as many, give or take one, without waiting long for the last
+  const i64 boxes = ranks_.size() > 1 ? pieces_a_rank * ranks_.size() : 1;
+  pieces::Chosen chosen =
+      pieces::choose_grid(whole_, common_chunk(), memory, [&](const Region& box) { return demand(box, 2); }, boxes);
+  grid_ = std::move(chosen.grid);
+  of_pieces_ = chosen.memory;
   // Of what was written before something may be missing.
   const bool all = std::ranges::all_of(writers_, [](const auto& writer) { return writer->resumed(); });
   base::Hasher hasher;
@@ -53,14 +58,51 @@ void ResultPass::open(i64 memory, const base::Digest& work) {
       .text(to_string(whole_.begin))
       .text(to_string(whole_.end))
       .text(to_string(grid_.piece));
-  journals_.front()->begin(hasher.finish(), grid_.count(), run_.settings.resume && all);
+  pieces::Journal& journal = *journals_.front();
+  journal.begin(hasher.finish(), grid_.count(), run_.settings.resume && all);
+  for (i64 k = 0; k < grid_.count(); ++k)
+    if (!journal.is_done(k)) left_.push_back(k);
+}
+
+void ResultPass::share(const Room& room) {
+  std::vector<i64> plan = {of_pieces_};
+  plan.insert(plan.end(), grid_.piece.begin(), grid_.piece.end());
+  plan.insert(plan.end(), left_.begin(), left_.end());
+  plan = ranks_.broadcast(std::move(plan));
+  const auto piece = plan.begin() + 1, left = piece + static_cast<std::ptrdiff_t>(whole_.begin.size());
+  of_pieces_ = plan.front();
+  grid_ = {whole_, {piece, left}};
+  left_ = {left, plan.end()};
+  if (!first_) open_writers();
+  run::cpu::limit_pooled_scratch(
+      static_cast<std::size_t>(PieceProgram::pooled_beside(program_.needs(grid_.box(grid_.count() / 2)).memory)));
+  const i64 most = of_pieces_ + keep_chunks(program_.sources(), room.memory - of_pieces_, of_pieces_);
+  if (!run_.settings.quiet)
+    tell("{}: {} piece{} of {}{}, at most {} of memory{}\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
+         to_string(grid_.piece), ranks_.size() > 1 ? fmt::format(" on {} ranks", ranks_.size()) : "",
+         base::format_bytes(static_cast<double>(room.held + most)), ranks_.size() > 1 ? " each" : "");
 }
 
 void ResultPass::leave() {
   // What an earlier run left is gone on with by other options.
-  if (!run_.settings.resume)
+  if (!run_.settings.resume && first_)
     for (const auto& writer : writers_) writer->discard();
   for (const auto& journal : journals_) journal->leave();
+}
+
+std::vector<Region> ResultPass::reads_of(int rank) const {
+  std::vector<Region> all(program_.sources().size());
+  for (const i64 k : pieces::share_of(left_, rank, ranks_.size())) {
+    const std::vector<Region> reads = program_.reads(grid_.box(k));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].begin.empty()) all[i] = reads[i];
+      for (std::size_t d = 0; d < reads[i].begin.size(); ++d) {
+        all[i].begin[d] = std::min(all[i].begin[d], reads[i].begin[d]);
+        all[i].end[d] = std::max(all[i].end[d], reads[i].end[d]);
+      }
+    }
+  }
+  return all;
 }
 
 void ResultPass::run(std::vector<Source> sources) {
@@ -71,62 +113,66 @@ void ResultPass::run(std::vector<Source> sources) {
 void ResultPass::commit() {
   for (const auto& writer : writers_) writer->commit();
   for (const auto& journal : journals_) journal->remove();
-  tell_of_values();
 }
 
-void ResultPass::plan(i64 memory) {
-  const Room room = room_of(memory);
-  const pieces::Chosen chosen =
-      pieces::choose_grid(whole_, common_chunk(), room.memory, [&](const Region& box) { return demand(box, 2); });
-  grid_ = chosen.grid;
-  i64 most = chosen.memory;
-  run::cpu::limit_pooled_scratch(
-      static_cast<std::size_t>(PieceProgram::pooled_beside(program_.needs(grid_.box(grid_.count() / 2)).memory)));
-  most += keep_chunks(program_.sources(), room.memory - most, most);
-  if (!run_.settings.quiet)
-    tell("{}: {} piece{} of {}, at most {} of memory\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
-         to_string(grid_.piece), base::format_bytes(static_cast<double>(room.held + most)));
+void ResultPass::open_writers() {
+  for (std::size_t o = 0; o < outputs_.size(); ++o)
+    writers_.push_back(io::create_regions(run_.destinations.files[outputs_[o]], formats_[o], shape_of(whole_),
+                                          write_options(outputs_[o])));
 }
 
 void ResultPass::go() {
-  pieces::Journal& journal = *journals_.front();
-  std::vector<i64> left;
-  for (i64 k = 0; k < grid_.count(); ++k)
-    if (!journal.is_done(k)) left.push_back(k);
-  if (journal.resumes() && !run_.settings.quiet)
-    tell("{}: {} of {} pieces are done already\n", run_.label, grid_.count() - static_cast<i64>(left.size()),
-         grid_.count());
+  pieces::Journal* journal = first_ ? journals_.front().get() : nullptr;
+  const i64 all = grid_.count(), left = static_cast<i64>(left_.size());
+  if (left < all && !run_.settings.quiet) tell("{}: {} of {} pieces are done already\n", run_.label, all - left, all);
   const std::vector<std::string> before = identities();
-  const auto sync = [&] { this->sync(); };
+  bool changed = false;
   std::optional<base::ProgressBar> bar;
-  if (!run_.settings.quiet) bar.emplace(run_.label, static_cast<i64>(left.size()));
+  if (first_ && !run_.settings.quiet) bar.emplace(run_.label, left);
+  pieces::Shares shares(run_.agreement, [&](const std::vector<i64>& named) { journal->name(named); });
+  shares.progress = [&] {
+    if (bar) bar->update(shares.computed_by_all());
+  };
+  pieces::Written written(
+      [&] {
+        for (const auto& writer : writers_) writer->sync();
+      },
+      [&](const std::vector<i64>& on_disk) { shares.on_disk(on_disk); });
   try {
-    pieces::convey(left,
+    pieces::convey(pieces::share_of(left_, ranks_.rank(), ranks_.size()),
                    {.read = [&](i64 k) { return read(grid_.box(k)); },
                     .compute = [&](i64 k, const Arrays& in) { return compute(grid_.box(k), in); },
                     .write =
                         [&](i64 k, const Arrays& out) {
                           write(grid_.box(k), out);
-                          journal.add(k, sync);
+                          written.add(k);
                         },
-                    .done =
-                        [&](i64 done) {
-                          if (bar) bar->update(done);
-                        }},
+                    .done = [&](i64 done) { shares.computed(done); }},
                    &run_.interrupt.flag());
-    journal.flush(sync);
+    written.flush();
+    changed = identities() != before;
+    if (!changed) counts_ = shares.end(counts());
   } catch (...) {
     bar.reset();
     try {
-      journal.flush(sync);
+      written.flush();
+      if (!first_) shares.repeat();
     } catch (const Error&) {  // what could not be written is not named
     }
-    tell("note: {} of {} pieces are written; --resume goes on with the others\n", journal.count(), grid_.count());
+    if (first_) tell("note: {} of {} pieces are written; --resume goes on with the others\n", journal->count(), all);
     throw;
   }
-  if (identities() != before)
+  if (changed)
     throw Error(ErrorClass::io, "an input has changed while it was read", {},
                 "run again without --resume, once nobody writes it");
+}
+
+// Of this rank, added up over all: points for no data of each input, then values of each output that did not fit.
+std::vector<i64> ResultPass::counts() const {
+  std::vector<i64> counts;
+  for (const bool noted : noted_) counts.push_back(noted ? 1 : 0);
+  for (const auto& writer : writers_) counts.push_back(writer->report().saturated);
+  return counts;
 }
 
 // Several lanes are one output with a field for each.
@@ -161,6 +207,7 @@ io::RegionWriteOptions ResultPass::write_options(std::size_t o) const {
   io::RegionWriteOptions how{run_.destinations.written[o], run_.settings.resume,
                              levels_of(run_.destinations.files[o], run_.settings.output)};
   how.write.header = header_of(shape_of(whole_), run_.inputs.lanes, run_.destinations);
+  how.writers = {ranks_.rank(), ranks_.size()};
   return how;
 }
 // Edges that are those of chunks of all outputs.
@@ -181,7 +228,8 @@ std::vector<std::string> ResultPass::identities() const {
 
 Arrays ResultPass::read(const Region& box) {
   return program_.read(box, buffers_, [&](const OpenInput& input, const Array& part) {
-    if (run_.settings.input.note_nodata && !noted_) noted_ = note_nodata(input, part);
+    const auto of = static_cast<std::size_t>(&input - run_.inputs.inputs.data());
+    if (run_.settings.input.note_nodata && !noted_[of]) noted_[of] = holds_nodata(input, part);
   });
 }
 
@@ -207,17 +255,15 @@ void ResultPass::write(const Region& box, const Arrays& results) {
 }
 
 void ResultPass::tell_of_values() const {
-  for (const auto& writer : writers_) {
-    const io::WriteReport report = writer->report();
-    if (report.saturated > 0)
-      tell("note: {} of {} values did not fit {} and were clamped\n", report.saturated, report.values,
-           name_of(report.type));
+  const std::size_t inputs = run_.inputs.inputs.size();
+  for (std::size_t i = 0; i < inputs; ++i)
+    if (counts_[i] > 0) tell_of_nodata(run_.inputs.inputs[i]);
+  for (std::size_t o = 0; o < writers_.size(); ++o) {
+    const io::WriteReport report = writers_[o]->report();
+    if (const i64 saturated = counts_[inputs + o]; saturated > 0)
+      tell("note: {} of {} values did not fit {} and were clamped\n", saturated, report.values, name_of(report.type));
     if (!report.lost.empty()) tell("note: {} does not keep {}\n", report.format, base::list_of(report.lost, "and"));
   }
-}
-
-void ResultPass::sync() {
-  for (const auto& writer : writers_) writer->sync();
 }
 
 }  // namespace tessera::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/execute/in_pieces.hpp"
+#include "cli/execute/passes.hpp"
 #include "cli/execute/piece_program.hpp"
 #include "engine/passes/passes.hpp"
 #include "pieces/grid.hpp"
@@ -23,21 +24,27 @@ class ResultPass {
   // Bytes of all of it at once.
   i64 in_memory() const { return demand(whole_, 1).memory; }
 
-  // Each output is this process's while it is written. Throws Error(argument) where it is another one's.
-  void lock();
-  // Opens what is written and chooses pieces, in so much memory of the process; goes on with what stands there.
-  void open(i64 memory, const base::Digest& work);
+  // Rank 0 begins the files and chooses pieces, in so much memory; goes on with what stands there. Throws
+  // Error(argument) where an output is another process's.
+  void begin(i64 memory, const base::Digest& work);
+  // All ranks: they have the pieces of rank 0, and open its files.
+  void share(const Room&);
   // Nothing was begun.
   void leave();
-  bool is_done() const { return journals_.front()->count() == grid_.count(); }
-  // The sources are there.
+  bool is_done() const { return left_.empty(); }
+  // What a rank is going to read of the sources; empty where it has no piece.
+  std::vector<Region> reads_of(int rank) const;
+  const PieceProgram& program() const { return program_; }
+
+  // The sources are there. Every rank has its share of the pieces, out of step.
   void run(std::vector<Source>);
-  void commit();
+  void commit();  // by rank 0
+  void tell_of_values() const;
 
  private:
-  void plan(i64 memory);
+  void open_writers();
   void go();
-  std::vector<i64> pieces_left() const;
+  std::vector<i64> counts() const;
   Format joined(const Format&) const;
   pieces::Demand demand(const Region& box, i64 ahead) const;
   Region at_origin(Region box) const;
@@ -48,21 +55,24 @@ class ResultPass {
   pieces::Arrays compute(const Region& box, const pieces::Arrays& raw);
   pieces::Arrays fitted(pieces::Arrays) const;
   void write(const Region& box, const pieces::Arrays&);
-  void sync();
-  void tell_of_values() const;
 
   const PieceRun& run_;
+  ranks::Ranks& ranks_;
+  const bool first_;  // rank 0
   const Program& of_;
   std::vector<std::size_t> outputs_;
   const std::size_t lanes_;
   PieceProgram program_;
   std::vector<Format> formats_;                             // lanes joined
   Region whole_;                                            // of the result, what is wanted
-  std::vector<std::unique_ptr<pieces::Journal>> journals_;  // the first one says what is done
+  std::vector<std::unique_ptr<pieces::Journal>> journals_;  // of rank 0; the first one says what is done
   std::vector<std::unique_ptr<io::RegionWriter>> writers_;
   pieces::Grid grid_;
+  i64 of_pieces_ = 0;      // bytes that they take
+  std::vector<i64> left_;  // pieces that nobody has written, of all ranks
   pieces::Buffers buffers_;
-  bool noted_ = false;
+  std::vector<bool> noted_;  // of inputs: points of the value for no data were read
+  std::vector<i64> counts_;  // as counts(), of all ranks
 };
 
 }  // namespace tessera::cli

@@ -143,10 +143,8 @@ void FilterOptions::take_nodata(FilterRequest& request, bool takes_mask, const i
   if (!nodata_.empty() || !header.nodata) return;
   if (takes_mask) {
     take(*header.nodata);
-    fmt::print(
-        stderr,
-        "note: points of {}, the file's value for no data, count for nothing; --nodata none takes them for numbers\n",
-        *header.nodata);
+    tell("note: points of {}, the file's value for no data, count for nothing; --nodata none takes them for numbers\n",
+         *header.nodata);
   } else {
     tell("note: filter {} takes points of {}, the file's value for no data, for numbers\n", request.name,
          *header.nodata);

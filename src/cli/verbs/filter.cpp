@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/execute/batch.hpp"
 #include "cli/execute/execute.hpp"
+#include "cli/execute/on_ranks.hpp"
 #include "cli/options/filter_options.hpp"
 #include "cli/verbs.hpp"
 #include "engine/filters/filters.hpp"
@@ -124,7 +125,7 @@ int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& f
   return execute(filter->program, verb.name, words, {}, settings, interrupt, adjust);
 }
 
-int run(FilterVerb& verb) {
+int run(FilterVerb& verb, const base::InterruptGuard& interrupt) {
   if (verb.list) {
     fmt::print("{}", list_of_filters(verb.name));
     return done;
@@ -137,7 +138,6 @@ int run(FilterVerb& verb) {
                 fmt::format("write tessera filter {} FILE -o FILE", verb.name));
   share_range(verb, info);
   verb.settings.check();
-  const base::InterruptGuard interrupt;
   return run_batch(verb.images, verb.settings, interrupt, [&](const std::string& file, RunSettings settings) {
     return run_one(verb, info, file, settings, interrupt);
   });
@@ -154,8 +154,14 @@ Verb add_filter(CLI::App& root) {
       ->type_name("FILE...");
   app->add_flag("--list", verb->list, "describe every filter and its options, or the one that is named");
   verb->settings.declare(*app);
+  verb->settings.declare_mpi(*app);
   verb->options.declare_later(*app);
-  return {app, [verb] { return run(*verb); }};
+  return {app, [verb] {
+            return on_ranks(verb->settings, [&](const RunSettings& settings, const base::InterruptGuard& interrupt) {
+              verb->settings = settings;
+              return run(*verb, interrupt);
+            });
+          }};
 }
 
 }  // namespace tessera::cli

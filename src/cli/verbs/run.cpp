@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "cli/execute/batch.hpp"
 #include "cli/execute/execute.hpp"
+#include "cli/execute/on_ranks.hpp"
 #include "cli/verbs.hpp"
 
 namespace tessera::cli {
@@ -70,11 +71,9 @@ Words files_of(const Program& program, const std::vector<std::string>& words,
   return result;
 }
 
-int run(const RunVerb& verb) {
-  verb.settings.check();
-  const base::InterruptGuard interrupt;
+int run(const RunVerb& verb, RunSettings settings, const base::InterruptGuard& interrupt) {
+  settings.check();
   std::map<std::string, double> scalars;
-  RunSettings settings = verb.settings;
   const Program program = verb.program.load(scalars, settings.plan.compile_limit, &settings.output.sources);
   // What a run reads may be written over, but not by a picture of what says how.
   std::erase_if(settings.output.sources, [&](const SourceFile& source) { return source.how.starts_with("it holds"); });
@@ -98,7 +97,12 @@ Verb add_run(CLI::App& root) {
   app->add_option("inputs", verb->words,
                   "inputs in order: FILE, NAME=FILE or NAME=NUMBER; several files of one input run one by one");
   verb->settings.declare(*app);
-  return {app, [verb] { return run(*verb); }};
+  verb->settings.declare_mpi(*app);
+  return {app, [verb] {
+            return on_ranks(verb->settings, [&](const RunSettings& settings, const base::InterruptGuard& interrupt) {
+              return run(*verb, settings, interrupt);
+            });
+          }};
 }
 
 }  // namespace tessera::cli

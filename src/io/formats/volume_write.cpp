@@ -156,7 +156,7 @@ std::unique_ptr<FileWriter> create_volume(const std::string& path, const FileLay
   fit_header(layout);
   layout.format_name = format.name;
   const std::string header = format.print(layout, false, "", 0);
-  return create_raw(path, std::move(layout), header, options.resume);
+  return create_raw(path, std::move(layout), header, options);
 }
 
 }  // namespace tessera::io

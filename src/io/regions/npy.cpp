@@ -68,7 +68,7 @@ std::unique_ptr<FileWriter> create_npy(const std::string& path, const FileLayout
                                        const RegionWriteOptions& options) {
   FileLayout raw = layout;
   raw.format_name = "NumPy";
-  return create_raw(path, std::move(raw), npy_head(layout.element, layout.shape), options.resume);
+  return create_raw(path, std::move(raw), npy_head(layout.element, layout.shape), options);
 }
 
 // As the file was that was read; channels that came since are fields.

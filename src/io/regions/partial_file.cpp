@@ -40,14 +40,24 @@ std::string partial_name(const std::string& path) {
   return name + ".partial";
 }
 
-PartialFile::PartialFile(const std::string& path, bool resume) : path_(followed(path)), partial_(partial_name(path_)) {
+void cannot_join(const std::string& path) {
+  throw Error(
+      ErrorClass::io,
+      fmt::format("cannot write {}: another process has begun it, but it is not here", base::quoted(path, 1024)), {},
+      "write where all processes see the same files");
+}
+
+PartialFile::PartialFile(const std::string& path, bool resume, const Writers& writers)
+    : path_(followed(path)), partial_(partial_name(path_)) {
   struct stat info{};
   const bool exists = ::stat(path_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail(EISDIR);
   // As AtomicFile: a file that its owner has made read-only is not replaced.
   if (exists && ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
-  resumed_ = resume && ::lstat(partial_.c_str(), &info) == 0 && info.st_size > 0;
-  fd_ = ::open(partial_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (resume ? 0 : O_TRUNC), usual_mode);
+  resumed_ = (resume || writers.joins()) && ::lstat(partial_.c_str(), &info) == 0 && info.st_size > 0;
+  if (writers.joins() && !resumed_) cannot_join(path_);
+  const int beginning = writers.joins() ? 0 : resume ? O_CREAT : O_CREAT | O_TRUNC;
+  fd_ = ::open(partial_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | beginning, usual_mode);
   if (fd_ < 0) fail(errno);
 }
 
@@ -102,6 +112,21 @@ void PartialFile::write_at(i64 offset, std::span<const std::byte> from) const {
 
 void PartialFile::reach(i64 size) const {
   if (this->size() < size && ::ftruncate(fd_, size) != 0) fail(errno);
+}
+
+i64 PartialFile::append(i64 bytes) const {
+  // A lock of the open file, so that it is none between threads and goes with the descriptor.
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  while (::fcntl(fd_, F_OFD_SETLKW, &lock) != 0)
+    if (errno != EINTR) fail(errno);
+  const i64 begin = size();
+  const int error = ::ftruncate(fd_, begin + bytes) != 0 ? errno : 0;
+  lock.l_type = F_UNLCK;
+  ::fcntl(fd_, F_OFD_SETLK, &lock);
+  if (error != 0) fail(error);
+  return begin;
 }
 
 void PartialFile::sync() const {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "io/regions/regions.hpp"
 #include "tessera/array.hpp"
 
 namespace tessera::io {
@@ -12,8 +13,9 @@ namespace tessera::io {
 // All functions throw Error(io), with the name that the file is to have.
 class PartialFile {
  public:
-  // `resume`: what stands under the partial name is kept. A symbolic link is followed.
-  PartialFile(const std::string& path, bool resume);
+  // `resume`: what stands under the partial name is kept. A symbolic link is followed. Who joins other writers keeps
+  // it, too, and finds it there.
+  PartialFile(const std::string& path, bool resume, const Writers& writers = {});
   ~PartialFile();  // it stays under the partial name
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
@@ -27,6 +29,8 @@ class PartialFile {
   // at the file's end: Error(argument).
   void begin_with(i64 offset, std::span<const std::byte> bytes) const;
   void reach(i64 size) const;  // as long as this at least; what is new there is 0
+  // Longer by so many bytes, which are the caller's: where they begin. Processes take turns; threads of one do not.
+  i64 append(i64 bytes) const;
   void sync() const;
   void commit();  // in the place of a file whose mode it gets
   void discard();

@@ -162,8 +162,10 @@ Array without_padding(const Array& run) {
 
 class RawWriter : public FileWriter {
  public:
-  RawWriter(const std::string& path, FileLayout layout, const std::string& header, bool resume)
-      : layout_(std::move(layout)), file_(path, resume), begin_(static_cast<i64>(header.size())) {
+  RawWriter(const std::string& path, FileLayout layout, const std::string& header, const RegionWriteOptions& options)
+      : layout_(std::move(layout)),
+        file_(path, options.resume, options.writers),
+        begin_(static_cast<i64>(header.size())) {
     layout_.chunk = row_of(layout_.shape);
     const auto bytes = std::as_bytes(std::span(header.data(), header.size()));
     file_.begin_with(0, bytes);
@@ -264,8 +266,8 @@ std::unique_ptr<FileReader> open_raw(const std::string& path, FileLayout layout,
 }
 
 std::unique_ptr<FileWriter> create_raw(const std::string& path, FileLayout layout, const std::string& header,
-                                       bool resume) {
-  return std::make_unique<RawWriter>(path, std::move(layout), header, resume);
+                                       const RegionWriteOptions& options) {
+  return std::make_unique<RawWriter>(path, std::move(layout), header, options);
 }
 
 }  // namespace tessera::io

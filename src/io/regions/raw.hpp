@@ -35,7 +35,7 @@ std::unique_ptr<FileReader> open_raw(const std::string& path, FileLayout layout,
                                      std::vector<RawPart> parts);
 // `header`: what stands before the elements.
 std::unique_ptr<FileWriter> create_raw(const std::string& path, FileLayout layout, const std::string& header,
-                                       bool resume);
+                                       const RegionWriteOptions&);
 // Throws Error(io) where no memory could hold such an array, or no file: `bytes` of an element there.
 void check_extents(const Source&, const FileLayout&, i64 bytes);
 // Throws Error(argument) unless the region lies within and the array has its extents and elements.

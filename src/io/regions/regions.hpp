@@ -46,7 +46,7 @@ class RegionWriter {
  public:
   virtual ~RegionWriter() = default;  // without commit(): what was written stays under the partial name
   virtual const RegionLayout& layout() const = 0;
-  // It goes on with what stood under the partial name.
+  // It goes on with what stood under the partial name, or joins another process there.
   virtual bool resumed() const = 0;
   // Regions that begin and end at multiples of chunks or at the end of the array, each chunk once (again after a
   // resumption). Thread-safe for regions without a common chunk. Throws Error(io).
@@ -67,17 +67,27 @@ class RegionWriter {
 // was read than its beginning. Options as of read_image().
 std::unique_ptr<RegionReader> open_parts(const std::string& path, const ReadOptions& = {});
 
+// Processes that write one file together: number 0 begins it, then the others join it, then all write; at last 0 alone
+// commits. Between these they wait for each other.
+struct Writers {
+  int number = 0, count = 1;
+  bool joins() const { return number > 0; }
+};
+
 struct RegionWriteOptions {
   WriteOptions write;   // packing, type of the samples, header
   bool resume = false;  // go on with what stands under the partial name; begin where nothing does
   // Resolutions that the file has, the full one counted: 1 is no pyramid. Each has half the points of the one before
   // in y and x, and in z where slices are about as far apart as rows: means, rounded half to even, made by commit().
   int levels = 1;
+  Writers writers = {};
 };
 // Throws Error(argument) where the format cannot hold such an array or cannot be written by regions.
 std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Format&, const Shape&,
                                              const RegionWriteOptions& = {});
 bool is_written_by_regions(const std::string& path);  // by its suffix
 std::string partial_name(const std::string& path);
+// Throws Error(io): what another writer has begun is not seen by this one.
+[[noreturn]] void cannot_join(const std::string& path);
 
 }  // namespace tessera::io

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <random>
 #include <utility>
 
 #include "io/regions/raw.hpp"
@@ -17,9 +18,10 @@ namespace {
 
 std::string name_beside(const std::string& path) {
   static std::atomic<int> count = 0;
+  std::random_device random;  // several machines may have the folder
   std::string name = path;
   while (name.size() > 1 && name.back() == '/') name.pop_back();
-  return fmt::format("{}.pass-{}-{}", name, ::getpid(), ++count);
+  return fmt::format("{}.pass-{}-{:08x}-{}", name, ::getpid(), random(), ++count);
 }
 
 }  // namespace
@@ -32,7 +34,7 @@ struct Scratch::File {
   File(const std::string& path, const Format& format, const Shape& shape) {
     FileLayout layout{.format_name = "scratch", .element = format, .shape = rows(shape)};
     const std::string name = partial_name(path);
-    writer = create_raw(path, layout, "", false);
+    writer = create_raw(path, layout, "", {});
     try {
       reader = open_raw(name, layout, {static_cast<i64>(format.size())}, {{name, 0}});
     } catch (...) {

@@ -174,14 +174,15 @@ std::vector<std::byte> packed_block(const TiffDescription& d, i64 rows, i64 colu
 class TiffRegionWriter : public FileWriter {
  public:
   TiffRegionWriter(const FileLayout& layout, TiffDescription description, std::vector<std::string> lost,
-                   bool samples_last, bool resume)
+                   bool samples_last, const RegionWriteOptions& options)
       : layout_(layout),
         description_(std::move(description)),
         lost_(std::move(lost)),
         samples_last_(samples_last),
         directories_(description_, blocks_across() * blocks_down(),
                      packed_at_most(static_cast<double>(block_bytes()), description_.packing.compression)),
-        file_(description_.path, resume) {
+        writers_(options.writers),
+        file_(description_.path, options.resume, options.writers) {
     layout_.format_name = "TIFF";
     layout_.chunk = Shape(layout_.shape.size(), 1);
     layout_.chunk[row_at()] = std::min(block_height(), s().height);
@@ -335,11 +336,11 @@ class TiffRegionWriter : public FileWriter {
     const i64 old = number_at(slot.offset_at, slot.bytes), length = number_at(slot.length_at, slot.bytes);
     if (old > 0 && length >= bytes && old + length <= stood_) return old;
     const std::lock_guard lock(mutex_);
-    const i64 at = end_;
+    const i64 at = writers_.count > 1 ? file_.append(bytes) : end_;
     if (!directories_.big() && at + bytes > INT64_C(0xffffffff))
       throw Error(ErrorClass::io, fmt::format("cannot write {}: it outgrows 4 GiB after resumptions",
                                               base::quoted(file_.path(), 1024)));
-    end_ += bytes;
+    end_ = at + bytes;
     return at;
   }
 
@@ -348,9 +349,10 @@ class TiffRegionWriter : public FileWriter {
   std::vector<std::string> lost_;
   bool samples_last_ = false;
   TiffDirectories directories_;
+  const Writers writers_;
   PartialFile file_;
   std::mutex mutex_;
-  i64 end_ = 0;    // of the file, where the next packed block goes
+  i64 end_ = 0;    // of the file, where the next packed block of an only writer goes
   i64 stood_ = 0;  // bytes that were there when the work was resumed
 };
 
@@ -371,7 +373,7 @@ std::unique_ptr<FileWriter> create_tiff(const std::string& path, const FileLayou
   d.packing = tiff_packing(options.write, d.metadata, d.samples.channels * static_cast<i64>(size_of(d.samples.type)));
   const Shape& chunk = layout.chunk;
   choose_blocks(path, d.samples, of_page(chunk, layout.shape.size(), samples_last), d.packing);
-  return std::make_unique<TiffRegionWriter>(layout, std::move(d), std::move(fitted.lost), samples_last, options.resume);
+  return std::make_unique<TiffRegionWriter>(layout, std::move(d), std::move(fitted.lost), samples_last, options);
 }
 
 }  // namespace tessera::io

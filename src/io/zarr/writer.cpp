@@ -130,7 +130,7 @@ bool is_zero(std::span<const std::byte> bytes) {
 
 class ChunkWriter {
  public:
-  // `resumed`: chunks may be there already. `temporary`: the folder of files that are not whole.
+  // `resumed`: chunks may be there already. `temporary`: how names of files that are not whole begin.
   ChunkWriter(std::string folder, std::string temporary, ArrayMetadata array, bool resumed)
       : folder_(std::move(folder)), temporary_(std::move(temporary)), array_(std::move(array)), resumed_(resumed) {}
 
@@ -157,7 +157,7 @@ class ChunkWriter {
     }
     const std::vector<std::byte> packed = encode(array_.chain, array_.type, array_.chunk, elements);
     static std::atomic<i64> count{0};
-    write_by(fmt::format("{}/{}", temporary_, count.fetch_add(1, std::memory_order_relaxed)), path, packed);
+    write_by(fmt::format("{}{}", temporary_, count.fetch_add(1, std::memory_order_relaxed)), path, packed);
   }
 
  private:
@@ -209,11 +209,12 @@ class Writer : public FileWriter {
     for (std::size_t k = 0; k < levels_.size(); ++k) {
       ArrayMetadata array = metadata_of(layout_, levels_[k].shape, packing);
       texts.emplace_back(ome ? fmt::format("{}/{}", k, v3_file) : std::string(v3_file), print_v3(array));
-      arrays_.emplace_back(ome ? fmt::format("{}/{}", partial_, k) : partial_, temporary(), std::move(array),
+      arrays_.emplace_back(ome ? fmt::format("{}/{}", partial_, k) : partial_,
+                           fmt::format("{}/{}-", temporary(), options.writers.number), std::move(array),
                            options.resume);
     }
     check_replaceable(path_, target_);
-    resumed_ = begin(texts, options.resume);
+    resumed_ = options.writers.joins() ? join_others(texts) : begin(texts, options.resume);
   }
 
   const FileLayout& layout() const override { return layout_; }
@@ -283,6 +284,14 @@ class Writer : public FileWriter {
       write_by(join(temporary(), v3_file), file, std::as_bytes(std::span(text.data(), text.size())));
     }
     return all;
+  }
+
+  // Another writer has begun it, and waits: nothing in the folder changes. True where it is the same array.
+  bool join_others(const std::vector<std::pair<std::string, std::string>>& texts) const {
+    if (!is_folder(temporary())) cannot_join(path_);
+    for (const auto& [name, text] : texts)
+      if (read_metadata(join(partial_, name)) != text) cannot_join(path_);
+    return true;
   }
 
   // Chunks of a region by number and place, on all threads or one after the other.

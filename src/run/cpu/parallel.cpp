@@ -9,6 +9,7 @@
 #include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@ namespace tessera::run::cpu {
 namespace {
 
 constexpr int most_threads = 4096;
+std::atomic<int> own_cores{most_threads};
 
 bool is_set(const std::atomic<bool>* flag) {
   return flag != nullptr && flag->load(std::memory_order_relaxed);
@@ -188,7 +190,11 @@ int thread_count(int requested) {
   if (requested < 0 || requested > most_threads)
     throw Error(ErrorClass::argument, fmt::format("{} threads cannot be used, expected 1 to {}, or 0 for all cores",
                                                   requested, most_threads));
-  return requested == 0 ? machine().cores : requested;
+  return requested == 0 ? std::min(machine().cores, own_cores.load()) : requested;
+}
+
+void use_cores(int count) {
+  own_cores.store(std::max(count, 1));
 }
 
 namespace detail {

@@ -30,6 +30,9 @@ void run_tiles(i64 count, int threads, TileFunction, const std::atomic<bool>* ca
 // Threads that a run with this option uses: all cores for 0. Throws Error(argument) when negative or above 4096.
 int thread_count(int requested);
 
+// Of the cores so many are this process's from now on: others have the rest.
+void use_cores(int count);
+
 // Calls fn(tile, slot) for every tile of [0, count), slot in [0, max(1, threads)); no two calls with one slot overlap.
 // threads as in RunOptions (0: all cores). Throws what fn throws, after every running tile has ended; the first one
 // wins. When *cancel becomes true no further tile starts and Error(cancelled) is thrown. `progress` is called from one

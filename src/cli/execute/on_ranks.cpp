@@ -1,0 +1,138 @@
+// See on_ranks.hpp.
+#include "cli/execute/on_ranks.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/memory.hpp"
+#include "cli/command.hpp"
+#include "cli/tell.hpp"
+#include "ranks/agreement.hpp"
+#include "run/cpu/machine.hpp"
+#include "run/cpu/parallel.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+// This start of the system that the process runs on.
+std::string system_name() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  file >> boot;
+  return fmt::format("{} {}", host.data(), boot);
+}
+
+// Processors that it may use, as the kernel lists them: "0-3,8".
+std::string own_processors() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("Cpus_allowed_list:")) return line;
+  return "";
+}
+
+// Ranks of one system divide its memory, those with the same processors divide them.
+void take_share(ranks::Ranks& ranks) {
+  const std::string system = system_name(), processors = own_processors();
+  const std::vector<std::string> systems = ranks.all_gather(system);
+  const std::vector<std::string> all = ranks.all_gather(system + "\n" + processors);
+  base::share_memory(static_cast<int>(std::ranges::count(systems, system)));
+  run::cpu::use_cores(run::cpu::machine().cores /
+                      static_cast<int>(std::ranges::count(all, system + "\n" + processors)));
+}
+
+std::unique_ptr<ranks::Ranks> start(const std::atomic<bool>& cancel) {
+  try {
+    return ranks::start_mpi(&cancel);
+  } catch (const Error&) {
+    if (!leaves_it_to_another()) throw;
+    return nullptr;
+  }
+}
+
+Error as_error(std::exception_ptr thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorClass::device, "out of memory");
+  } catch (const std::exception& error) {
+    return Error(ErrorClass::internal, fmt::format("unexpected failure: {}", error.what()));
+  }
+}
+
+// One rank's error while others work.
+[[noreturn]] void end_all(const ranks::Agreement& agreement, const Error& error) {
+  ranks::Ranks& ranks = agreement.ranks();
+  const int status = status_of(error.error_class());
+  const bool cancelled = error.error_class() == ErrorClass::cancelled;
+  const Error told = cancelled ? Error(ErrorClass::cancelled, "interrupted") : error;
+  if (ranks.rank() != 0) agreement.report(told, status);
+  const bool same = cancelled || ranks.size() == 1;
+  report(same ? told : Error(told.error_class(), fmt::format("rank {}: {}", ranks.rank(), told.what())));
+  ranks.abort(status);
+}
+
+int ended(ranks::Agreement& agreement, std::exception_ptr thrown) {
+  ranks::Ranks& ranks = agreement.ranks();
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const ranks::RankError& other) {  // rank 0 was told of it
+    report(other);
+    ranks.abort(other.status());
+  } catch (...) {
+  }
+  const Error error = as_error(thrown);
+  // Who is interrupted waits for nobody.
+  if (!agreement.in_step() || error.error_class() == ErrorClass::cancelled) end_all(agreement, error);
+  try {
+    const Error told = agreement.failed(error);
+    if (ranks.rank() == 0) report(told);
+    ranks.barrier();
+    return status_of(told.error_class());
+  } catch (const Error& again) {
+    end_all(agreement, again);
+  }
+}
+
+}  // namespace
+
+bool leaves_it_to_another() {
+  constexpr std::chrono::seconds patience{3};
+  if (ranks::rank_in_environment() == 0) return false;
+  std::this_thread::sleep_for(patience);
+  return true;
+}
+
+int on_ranks(const RunSettings& settings,
+             const std::function<int(const RunSettings&, const base::InterruptGuard&)>& work) {
+  const base::InterruptGuard interrupt;
+  if (!settings.mpi) return work(settings, interrupt);
+  const std::unique_ptr<ranks::Ranks> ranks = start(interrupt.flag());
+  if (ranks == nullptr) return usage_faulty;
+  silent = ranks->rank() != 0;
+  ranks::Agreement agreement(*ranks);
+  try {
+    take_share(*ranks);
+    RunSettings own = settings;
+    own.agreement = &agreement;
+    return work(own, interrupt);
+  } catch (...) {
+    return ended(agreement, std::current_exception());
+  }
+}
+
+}  // namespace tessera::cli
