@@ -38,6 +38,11 @@ std::vector<i64> share_of(const std::vector<i64>& left, int rank, int ranks) {
 Shares::Shares(ranks::Agreement& agreement, std::function<void(const std::vector<i64>&)> name)
     : agreement_(agreement), name_(std::move(name)), accounts_(static_cast<std::size_t>(agreement.ranks().size())) {}
 
+// After an error messages may be under way: their numbers stay where they are.
+Shares::~Shares() {
+  for (auto& message : sent_) static_cast<void>(message.release());
+}
+
 void Shares::on_disk(const std::vector<i64>& pieces) {
   if (agreement_.ranks().rank() == 0) return name_(pieces);
   const std::lock_guard lock(mutex_);
@@ -86,6 +91,7 @@ std::vector<i64> Shares::end(std::vector<i64> counts) {
   if (ranks.rank() != 0) {
     tell({.ended = true, .counts = counts});
     for (const auto& message : sent_) ranks.wait(message->request);
+    sent_.clear();
     return counts;
   }
   ranks.wait_until([&] {

@@ -27,6 +27,7 @@ class Shares {
  public:
   // Rank 0 gives `name` what others say is on the disk.
   Shares(ranks::Agreement&, std::function<void(const std::vector<i64>&)> name);
+  ~Shares();
 
   // ---- of every rank ----
 

@@ -60,6 +60,13 @@ def status_of(process):
         return ["X", "0"]
 
 
+def name_of(process):
+    try:
+        return Path(f"/proc/{process}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def runs(process):
     return status_of(process)[0] not in "XZ"
 
@@ -67,7 +74,7 @@ def runs(process):
 def children(process):
     """The ranks that mpirun has started."""
     numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return [n for n in numbers if status_of(n)[1] == str(process.pid) and Path(f"/proc/{n}/comm").read_text() == "tessera\n"]
+    return [n for n in numbers if status_of(n)[1] == str(process.pid) and runs(n) and name_of(n) == "tessera"]
 
 
 def begun(tessera, process, result):
@@ -232,6 +239,23 @@ def test_a_rank_that_is_killed_ends_all_and_what_is_there_is_kept(tessera, numbe
     assert "pieces are done already" in said
     tessera("filter", "median", "in.npy", "--radius", 9, "-q", "-o", "whole.npy")
     assert numpy.array_equal(read(tessera.folder / result), numpy.load(tessera.folder / "whole.npy"))
+
+
+@ranked
+def test_memory_is_of_each_rank(tessera, numbers):
+    image(tessera, numbers, "in.npy", (4096, 6000))
+    process = start(tessera, 3, "filter", "gaussian", "in.npy", "--memory", "160MiB", "-q", "-o", "out.zarr")
+    peaks = [0]
+    while process.poll() is None:
+        for rank in children(process):
+            try:
+                lines = Path(f"/proc/{rank}/status").read_text().splitlines()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            peaks += [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
+        time.sleep(0.02)
+    process.communicate()
+    assert process.returncode == 0 and 0 < max(peaks) <= 160 * 1024
 
 
 @ranked

@@ -80,7 +80,10 @@ Error as_error(std::exception_ptr thrown) {
   const int status = status_of(error.error_class());
   const bool cancelled = error.error_class() == ErrorClass::cancelled;
   const Error told = cancelled ? Error(ErrorClass::cancelled, "interrupted") : error;
-  if (ranks.rank() != 0) agreement.report(told, status);
+  // In step nobody listens; an interruption came to rank 0, too, and what was under way in MPI is left alone.
+  constexpr std::chrono::seconds patience{2};
+  if (ranks.rank() != 0 && agreement.in_step()) std::this_thread::sleep_for(patience);
+  if (ranks.rank() != 0 && !agreement.in_step()) agreement.report(told, status);
   const bool same = cancelled || ranks.size() == 1;
   report(same ? told : Error(told.error_class(), fmt::format("rank {}: {}", ranks.rank(), told.what())));
   ranks.abort(status);
