@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HANDLES = ("progress", "cancel", "stream")
 #: Options that change no bit of a result.
-_SILENT = ("threads", "device", "device_memory", "compiler", "compile_limit", "tile_rows", "tile_columns")
+_SILENT = ("threads", "device", "devices", "device_memory", "compiler", "compile_limit", "tile_rows", "tile_columns")
 LATER: Any = object()  # in the place of a number
 HELP_GLOBAL = "compute the array first where it fits into memory: program(image.compute())"
 

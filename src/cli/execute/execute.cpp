@@ -15,6 +15,7 @@
 #include "cli/execute/in_pieces.hpp"
 #include "cli/execute/measure.hpp"
 #include "cli/execute/pages.hpp"
+#include "cli/execute/shares.hpp"
 #include "cli/execute/verify.hpp"
 #include "cli/execute/window.hpp"
 #include "cli/tell.hpp"
@@ -198,6 +199,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
   RunSettings settings = given;
   RunOptions options = settings.plan.run_options();
   options.cancel = &interrupt.flag();
+  const ShareSummary shares(options);
   for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
 
   OutputOptions output = settings.output;
@@ -209,6 +211,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
   const PieceRun in_pieces{program, label, open, destinations, settings, options, interrupt, adjust};
   if (wants_pieces(in_pieces)) {
     run_in_pieces(in_pieces);
+    if (!settings.quiet) shares.tell_of(program);
     return done;
   }
   Lanes lanes = bind_inputs(program, std::move(open), settings.input);
@@ -220,6 +223,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
   } else {
     all = run_pages(program, lanes, options, label, settings, interrupt, adjust);
   }
+  if (!settings.quiet) shares.tell_of(program);
   const auto& [results, verdict] = all;
   const std::vector<Array> joined = join_lanes(program, lanes, results);
   stop_if(interrupt);
