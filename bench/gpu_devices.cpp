@@ -234,6 +234,7 @@ std::string dense(int reach) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Bench bench;
   bench.target = argc > 1 ? argv[1] : "cuda";
   const int wanted = argc > 2 ? std::atoi(argv[2]) : 2;
@@ -266,8 +267,9 @@ int main(int argc, char** argv) try {
       Program::from_text("table float weights[31,31];\n" + dense(15) + image + "return f(image:mirror);", with_weights);
   bench.host("dense 31 x 31, 16384^2", sums, {16384, 16384});
   bench.steps("dense 31 x 31, 16384^2, 1 step", sums, {16384, 16384}, 1);
-  const Program gaussian = Program::from_text("import \"gaussian.forma\";\n" + volume + "return gaussian3d(v);",
-                                              {.parameters = {{"sigma", 10.0}}});
+  CompileOptions wide;
+  wide.parameters["sigma"] = 10;
+  const Program gaussian = Program::from_text("import \"gaussian.forma\";\n" + volume + "return gaussian3d(v);", wide);
   bench.host("Gaussian, sigma 10, 1024 x 512 x 512", gaussian, {1024, 512, 512});
   const Program median =
       Program::from_text("stencil f(vector#2 float X) { return median(i = -3..3, j = -3..3) (X@[i,j]); }\n" + image +

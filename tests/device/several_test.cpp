@@ -110,6 +110,14 @@ stencil f(vector#2 float X) { return sum(j = -9..9) ( X@[j,0] ) * 0.05f; }
 vector#2 float image[M,N];
 return f(f(image:mirror):symmetric);
 )";
+// By transforms of tiles, which reach beyond the rows that are wanted.
+constexpr const char* dense = R"(
+parameter M, N;
+table float w[j = -15..15, i = -15..15] = 1.0 / (2.0 + cast<double>(3*j*j + i*i*i*i + j));
+stencil f(vector#2 float X) { return sum(j = -15..15, i = -15..15) ( w[j+15,i+15] * X@[j,i] ); }
+vector#2 float image[M,N];
+return f(image:mirror);
+)";
 constexpr const char* line = R"(
 parameter N;
 stencil f(vector#1 float X) { return X@[-2] + X@[1] * 0.5f; }
@@ -147,6 +155,20 @@ TEST_P(SeveralDevices, GiveTheBitsOfOne) {
     const Program program = Program::from_text(text);
     for (const Shape& shape : {Shape{64, 96}, Shape{37, 150}, Shape{5, 67}, Shape{2, 300}})
       EXPECT_GE(expect_as_on_one(program, {counted(shape)}, on_both()), 1U) << text << to_string(shape);
+  }
+}
+
+TEST_P(SeveralDevices, TilesThatReachBeyondAShare) {
+  const Program program = Program::from_text(dense);
+  const DeviceGroup group = DeviceGroup::open(GetParam(), {0, 1});
+  for (const Shape& shape : {Shape{8, 150}, Shape{90, 200}}) {
+    const Array image = counted(shape);
+    expect_as_on_one(program, {image}, on_both());
+    const Array expected = program.run({image}, on({0})).at(0);
+    expect_same_bits(run_distributed(program, {group.scatter(image)}).at(0).gather(), expected);
+    const DistributedArray there = group.array(ElementType::f32, shape);
+    run_distributed_into(program, {group.scatter(image)}, {there});
+    expect_same_bits(there.gather(), expected);
   }
 }
 

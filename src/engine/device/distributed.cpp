@@ -184,8 +184,7 @@ void DistributedArray::Impl::widen(std::size_t device, RowRange wanted) {
 i64 DistributedArray::Impl::bring(std::size_t device, RowRange wanted) {
   Share& share = shares[device];
   if (has(share.valid, wanted)) return 0;
-  const RowRange all = around(share.valid, wanted);  // what is right has no gap
-  widen(device, all);
+  const RowRange all = around(share.valid, wanted);
   DeviceGroup::Impl& of = group.impl();
   const engine::DeviceMemory& target = *engine::memory_of(share.array);
   i64 bytes = 0;

@@ -51,7 +51,9 @@ struct DistributedArray::Impl {
   Array rows(std::size_t device, engine::RowRange) const;
   // Room on a device for these rows and those that lie there already; right rows stay so.
   void widen(std::size_t device, engine::RowRange);
-  // Makes these rows right on a device; bytes that came from others. The group has met.
+  // Room for these rows beside those that are right, without a gap.
+  void make_room(std::size_t device, engine::RowRange rows) { widen(device, around(shares[device].valid, rows)); }
+  // Makes these rows right on a device that has room for them; bytes that came from others. The group has met since.
   i64 bring(std::size_t device, engine::RowRange);
 };
 

@@ -132,17 +132,33 @@ class DistributedRun {
     const std::lock_guard lock(of.mutex);
     const bool timed = static_cast<bool>(options_.on_shares);
     if (timed) mark(begins);
-    of.meet();
-    if (timed) mark(met);
     std::vector<engine::Slab> slabs;
-    std::vector<i64> exchanged;
     for (std::size_t d = 0; d < team.size(); ++d) {
       const engine::DeviceExecutable& program = team[d]->serving(parameters_, options_);
       slabs.push_back(slab_of(program, d));
-      exchanged.push_back(bring(program, slabs.back(), d));
+      for_rows_read(program, slabs.back(),
+                    [&](DistributedArray::Impl& array, RowRange rows) { array.make_room(d, rows); });
+    }
+    // Behind moves into wider memory, which others read.
+    of.meet();
+    if (timed) mark(met);
+    std::vector<i64> exchanged(team.size());
+    for (std::size_t d = 0; d < team.size(); ++d) {
+      for_rows_read(team[d]->serving(parameters_, options_), slabs[d],
+                    [&](DistributedArray::Impl& array, RowRange rows) { exchanged[d] += array.bring(d, rows); });
       if (timed) of.queues[d]->mark(has_come);
     }
-    if (outputs.empty()) outputs = make_outputs();
+    std::vector<std::vector<RowRange>> written(shapes_.size());
+    for (std::size_t o = 0; o < shapes_.size(); ++o)
+      for (std::size_t d = 0; d < team.size(); ++d)
+        written[o].push_back(rows_written(team[d]->serving(parameters_, options_), slabs[d], o));
+    if (outputs.empty()) outputs = make_outputs(written);
+    for (std::size_t o = 0; o < shapes_.size(); ++o)
+      for (std::size_t d = 0; d < team.size(); ++d) {
+        DistributedArray::Impl::Share& share = outputs[o].impl().shares[d];
+        share.valid = {};
+        if (!share.own.empty()) outputs[o].impl().widen(d, around(share.own, written[o][d]));
+      }
     for (std::size_t d = 0; d < team.size(); ++d) {
       compute(team[d]->serving(parameters_, options_), slabs[d], outputs, d);
       if (timed) of.queues[d]->mark(is_computed);
@@ -174,11 +190,22 @@ class DistributedRun {
     for (const auto& queue : group_.impl().queues) queue->mark(number);
   }
 
-  // With room for the rows that the inputs of the same shape have come to: what goes on from step to step needs them.
-  std::vector<DistributedArray> make_outputs() const {
+  // Of an output: tiles may reach beyond the share.
+  static RowRange rows_written(const engine::DeviceExecutable& program, const engine::Slab& slab, std::size_t output) {
+    const std::vector<lower::ArrayRef>& arrays = program.program().interface.arrays;
+    RowRange rows;
+    for (std::size_t a = 0; a < arrays.size(); ++a)
+      if (arrays[a].kind == lower::ArrayRef::Kind::output && arrays[a].index == output)
+        rows = around(rows, slab.lying[a]);
+    return rows;
+  }
+
+  // With room for what is written and for the rows that the inputs of the same shape have come to: what goes on from
+  // step to step needs them.
+  std::vector<DistributedArray> make_outputs(const std::vector<std::vector<RowRange>>& written) const {
     std::vector<DistributedArray> outputs;
     for (std::size_t o = 0; o < shapes_.size(); ++o) {
-      std::vector<RowRange> room(group_.devices().size());
+      std::vector<RowRange> room = written[o];
       for (const DistributedInput& input : inputs_)
         if (const DistributedArray* from = in_shares(input); from != nullptr && from->shape() == shapes_[o])
           for (std::size_t d = 0; d < room.size(); ++d) room[d] = around(room[d], from->impl().shares[d].lying);
@@ -193,18 +220,18 @@ class DistributedRun {
     });
   }
 
-  i64 bring(const engine::DeviceExecutable& program, const engine::Slab& slab, std::size_t device) {
+  // Calls with every input in shares and the rows of it that the slab reads.
+  template <class F>
+  void for_rows_read(const engine::DeviceExecutable& program, const engine::Slab& slab, const F& call) const {
     const std::vector<lower::ArrayRef>& arrays = program.program().interface.arrays;
-    i64 bytes = 0;
     for (std::size_t a = 0; a < arrays.size(); ++a) {
       if (arrays[a].kind != lower::ArrayRef::Kind::argument || slab.lying[a].empty()) continue;
       const DistributedArray* from = in_shares(inputs_[arrays[a].index]);
       if (from == nullptr) continue;
       // An array of fewer dimensions than the interface's is one row of that.
       const bool by_rows = arrays[a].extents.size() == from->shape().size();
-      bytes += from->impl().bring(device, by_rows ? slab.lying[a] : RowRange{0, from->shape().front()});
+      call(from->impl(), by_rows ? slab.lying[a] : RowRange{0, from->shape().front()});
     }
-    return bytes;
   }
 
   void compute(const engine::DeviceExecutable& program, const engine::Slab& slab,
