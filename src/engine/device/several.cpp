@@ -79,8 +79,6 @@ void check_for_several(const Program::Impl& program, const std::vector<Array>& i
          "give the target cuda or opencl beside the devices");
   if (options.target != "cuda" && options.target != "opencl")
     static_cast<void>(open_device(options));  // says what there is
-  if (options.stream != nullptr)
-    fail("a stream is of one device, but the run is over several", "give a stream or devices, not both");
   const auto check = [](const Array& a, const std::string& name) {
     if (a.on_device())
       fail(name + " lies on " + a.memory()->place() + ", but the run is over several devices",
@@ -88,6 +86,8 @@ void check_for_several(const Program::Impl& program, const std::vector<Array>& i
   };
   for (std::size_t k = 0; k < inputs.size(); ++k) check(inputs[k], program.input_name(k));
   for (std::size_t k = 0; k < outputs.size(); ++k) check(outputs[k], program.output_name(k));
+  if (options.stream != nullptr)
+    fail("a stream is of one device, but the run is over several", "give a stream or devices, not both");
 }
 
 }  // namespace tessera::engine
