@@ -19,13 +19,13 @@ constexpr const char* circuits = "Circuits (of targets hls and verilog)";
 
 const std::map<std::string, const char*>& groups() {
   static const std::map<std::string, const char*> all = {
-      {"set", program},        {"table", program},      {"import", program},       {"filter", program},
-      {"schedule", computing}, {"method", computing},   {"exact", computing},      {"tile", computing},
-      {"threads", computing},  {"compiler", computing}, {"arithmetic", computing}, {"time", telling},
-      {"repeat", telling},     {"verify", telling},     {"quiet", telling},        {"json", telling},
-      {"svg", telling},        {"target", devices},     {"device", devices},       {"device-memory", devices},
-      {"max-size", circuits},  {"lanes", circuits},     {"input", circuits},       {"error", circuits},
-      {"frequency", circuits}, {"chip", circuits},      {"additions", circuits}};
+      {"set", program},           {"table", program},      {"import", program},       {"filter", program},
+      {"schedule", computing},    {"method", computing},   {"exact", computing},      {"tile", computing},
+      {"threads", computing},     {"compiler", computing}, {"arithmetic", computing}, {"time", telling},
+      {"repeat", telling},        {"verify", telling},     {"quiet", telling},        {"json", telling},
+      {"svg", telling},           {"target", devices},     {"device", devices},       {"devices", devices},
+      {"device-memory", devices}, {"max-size", circuits},  {"lanes", circuits},       {"input", circuits},
+      {"error", circuits},        {"frequency", circuits}, {"chip", circuits},        {"additions", circuits}};
   return all;
 }
 
