@@ -10,7 +10,7 @@ export TESSERA_ZOO_FOLDER=${TESSERA_ZOO_FOLDER:-$PWD/tests/zoo}
 export TESSERA_TARGET=$target TESSERA_SHRINK_SECONDS=20 TESSERA_TURNS=${TURNS:-400}
 # One of them takes all of the memory: alone.
 "$folder/test_run_cuda" --gtest_filter='Real*' >"$log/real" 2>&1
-"$folder/test_device" --gtest_filter="*DeviceArrays*/$target:*DeviceFft*/$target:*Spectra*/$target:*LargeTiles*/$target" >"$log/arrays" 2>&1 &
+"$folder/test_device" --gtest_filter="*DeviceArrays*/$target:*DeviceFft*/$target:*Spectra*/$target:*LargeTiles*/$target:*SeveralDevices*/$target" >"$log/arrays" 2>&1 &
 for part in $(seq "$parts"); do
   TESSERA_CASES=$cases TESSERA_SEED=$((part * 100000 + ${SEED:-0})) timeout "${LIMIT:-560}" "$folder/test_differential" --gtest_filter='Random*' >"$log/random.$part" 2>&1 &
 done

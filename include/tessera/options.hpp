@@ -52,6 +52,22 @@ struct LoopEnd {
 
 class Stream;  // tessera/device.hpp
 
+// In RunOptions::devices, alone: every device of the target.
+constexpr int all_devices = -1;
+
+// What one device did of a run over several. Its queues work beside each other: their times, from the clock of the
+// device, add up to more than `seconds` where they overlap. Copies are timed with their waits for a link that is taken.
+struct DeviceShare {
+  int device = 0;                                   // its number
+  std::string name;                                 // "NVIDIA H200"
+  i64 parts = 0, of = 0;                            // of the results, how many of how many
+  int queues = 1;                                   // used at once
+  i64 uploaded = 0, downloaded = 0, exchanged = 0;  // bytes; exchanged: from other devices
+  double upload = 0, compute = 0, download = 0;     // seconds of its queues; exchanges count as uploads
+  double wait = 0;                                  // seconds of its queues with neither
+  double seconds = 0;                               // from the begin of the run to its last result
+};
+
 // How weighted sums of one image are taken (convolutions, written out or as windows). `automatic` is what is cheapest
 // for each; the others are for all sums that they can take, and a program without such a sum is an Error(argument):
 //   direct     term by term; applies to all
@@ -83,11 +99,20 @@ struct RunOptions {
   // and tiles are of "cpu" alone.
   std::string target;
   int device = 0;
+  // Arrays of the host are computed in shares on these devices of "cuda" (where no target is given) or "opencl", which
+  // take the place of `device`; {all_devices}: on every one. Results have the bits of a run on one of them. What cannot
+  // be had in parts (totals, loops with a test, transforms of whole images) runs on the first one. Throws Error(device)
+  // for a number that there is not; Error(argument) for devices of different kinds, for one that is named twice, and
+  // beside a stream or arrays of a device, which lie on one (tessera/distributed.hpp has arrays in shares).
+  std::vector<int> devices = {};
+  // Called at the end of every part of the program that ran over several devices, with a share for each that took part.
+  // Measures, which costs some microseconds a part.
+  std::function<void(const std::vector<DeviceShare>&)> on_shares = {};
   // The run is put into this stream of a device and not waited for (tessera/device.hpp).
   Stream* stream = nullptr;
-  // Bytes of a device's memory that a run may take for arrays of the host, for those of the device that it has to copy
-  // (Device::array says which) and for what lies between; 0: what there is.
-  // What does not fit runs in slabs of rows. Throws Error(device) when not even one row fits.
+  // Bytes of a device's memory (of each, where there are several) that a run may take for arrays of the host, for those
+  // of the device that it has to copy (Device::array says which) and for what lies between; 0: what there is. What does
+  // not fit runs in slabs of rows. Throws Error(device) when not even one row fits.
   i64 device_memory = 0;
   // Called when a loop with a test has ended. A run with such loops waits for them, in a stream as well.
   std::function<void(const LoopEnd&)> on_loop_end;

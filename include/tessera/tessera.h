@@ -97,6 +97,7 @@ TSR_API tsr_status tsr_options_set_tensor(tsr_options*, const char* name, const 
  *   threads         a number      (0) all
  *   target          cpu, cuda, opencl; where it is not set, a run goes where its arrays are
  *   device          a number      of several devices
+ *   devices         all, or numbers  that share the work on arrays of the host; in the place of device
  *   device_memory   bytes         that a run may take there; 0: what there is
  *   compiler        built-in, system, or a command
  *   compile_limit   seconds       (60)

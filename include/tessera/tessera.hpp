@@ -4,6 +4,7 @@
 #include "tessera/array.hpp"
 #include "tessera/border.hpp"
 #include "tessera/device.hpp"
+#include "tessera/distributed.hpp"
 #include "tessera/error.hpp"
 #include "tessera/expression.hpp"
 #include "tessera/filters.hpp"

@@ -19,6 +19,7 @@ RUN = (
     "threads",
     "target",
     "device",
+    "devices",
     "device_memory",
     "compiler",
     "compile_limit",

@@ -117,8 +117,8 @@ class Program:
     stream in which their owner works, and returns.
 
     Options of a run: ``numbers`` ("fast", "exact"), ``method``, ``schedule``, ``threads`` (0: all), ``target`` ("cpu",
-    "cuda", "opencl"; else where the arrays are), ``device``, ``device_memory``, ``compiler``, ``compile_limit``,
-    ``tile_rows``, ``tile_columns``, ``progress`` (a function of tiles done and to do; what it raises ends the run; True
+    "cuda", "opencl"; else where the arrays are), ``device``, ``devices`` ("all" or numbers, which share the work on
+    arrays of the host), ``device_memory``, ``compiler``, ``compile_limit``, ``tile_rows``, ``tile_columns``, ``progress`` (a function of tiles done and to do; what it raises ends the run; True
     shows them), ``cancel`` (a :class:`Cancel`), ``stream``. Ctrl-C ends a run within a tile.
     """
 

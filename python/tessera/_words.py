@@ -20,7 +20,19 @@ _NAME = re.compile(
 )
 #: Options that sentences name without a verb.
 _ALONE = frozenset(
-    {"additions", "chip", "compile_limit", "compiler", "device", "device_memory", "error", "extent", "fixed", "format"}
+    {
+        "additions",
+        "chip",
+        "compile_limit",
+        "compiler",
+        "device",
+        "device_memory",
+        "devices",
+        "error",
+        "extent",
+        "fixed",
+        "format",
+    }
     | {"frequency", "height", "import_only", "import_paths", "lanes", "mask", "method", "name", "numbers", "schedule"}
     | {"target", "threads", "tile_columns", "tile_rows", "vector_bits", "width"}
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tessera._program import Program
 
 #: Options that change no bit of a result.
-_SILENT = ("threads", "device", "device_memory", "compiler", "compile_limit", "tile_rows", "tile_columns")
+_SILENT = ("threads", "device", "devices", "device_memory", "compiler", "compile_limit", "tile_rows", "tile_columns")
 _SPAN = re.compile('^span ".*\n', re.MULTILINE)  # where something stands in a text
 LATER: Any = object()  # in the place of a number
 

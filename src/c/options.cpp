@@ -62,6 +62,28 @@ class Option {
     if (!(v >= 0 && v <= 1e9)) wrong("seconds from 0 on");
     return v;
   }
+  std::vector<int> devices() const {
+    constexpr const char* expected = "all, or the numbers of devices from 0 on";
+    if (const auto* const text = std::get_if<std::string>(&value_); text != nullptr && *text == "all")
+      return {all_devices};
+    std::vector<double> given;
+    if (std::holds_alternative<std::string>(value_)) {
+      for (const std::string& word : words(',')) {
+        char* end = nullptr;
+        given.push_back(std::strtod(word.c_str(), &end));
+        if (end != word.c_str() + word.size()) wrong(expected);
+      }
+    } else {
+      given = numbers(expected);
+    }
+    std::vector<int> all;
+    for (const double v : given) {
+      if (!(v >= 0 && v <= 1 << 20) || v != std::floor(v)) wrong(expected);
+      all.push_back(static_cast<int>(v));
+    }
+    if (all.empty()) wrong(expected);
+    return all;
+  }
   const Array& tensor() const {
     const auto* const array = std::get_if<Array>(&value_);
     if (array == nullptr) wrong("a tensor");
@@ -197,6 +219,7 @@ void set_run_options(const tsr_options& given, RunOptions& out) {
        [&](const Option& o) {
          out.device = static_cast<int>(o.integer("the number of a device, from 0 on", 0, 1 << 20));
        }},
+      {"devices", [&](const Option& o) { out.devices = o.devices(); }},
       {"device_memory", [&](const Option& o) { out.device_memory = o.integer("a whole number of bytes from 0 on"); }},
       {"compiler", [&](const Option& o) { out.compiler = o.text("a compiler"); }},
       {"compile_limit", [&](const Option& o) { out.compile_limit = o.seconds(); }},

@@ -10,10 +10,12 @@
 #include "base/process/deadline.hpp"
 #include "data/layout.hpp"
 #include "emit/c/c.hpp"
+#include "engine/device/several.hpp"
 #include "engine/executable.hpp"
 #include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
 #include "engine/size_class.hpp"
+#include "engine/windows/over_devices.hpp"
 #include "ir/bind.hpp"
 #include "ref/interpreter.hpp"
 
@@ -189,7 +191,8 @@ std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOpt
 }
 
 std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const RunOptions& options,
-                                                                         const std::vector<i64>& parameters) const {
+                                                                         const std::vector<i64>& parameters,
+                                                                         const engine::DeviceExecutable* like) const {
   const std::vector<i64> of_class = engine::size_class(graph, parameters, engine::Where::device);
   auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers),
                              static_cast<int>(options.method), options.target, options.device, of_class);
@@ -198,13 +201,25 @@ std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const R
   if (found) return found;
   const base::Deadline deadline(options.compile_limit, options.cancel);
   std::shared_ptr<run::gpu::Device> device = engine::open_device(options);
-  engine::DeviceCode code = engine::code_for(graph, options, device->limits(), of_class);
+  engine::DeviceCode code = like != nullptr ? engine::DeviceCode{like->plan(), like->program()}
+                                            : engine::code_for(graph, options, device->limits(), of_class);
   std::get<5>(key) = code.plan.options.parameters == of_class ? of_class : std::vector<i64>{};
   std::shared_ptr<const engine::DeviceExecutable>& shared = on_devices[key];
   if (!shared)
     shared = std::make_shared<const engine::DeviceExecutable>(graph, options, std::move(device), std::move(code));
   found = shared;
   return found;
+}
+
+std::vector<std::shared_ptr<const engine::DeviceExecutable>> Program::Impl::on_devices_of(
+    const RunOptions& options, const std::vector<i64>& parameters) const {
+  std::vector<std::shared_ptr<const engine::DeviceExecutable>> all;
+  RunOptions own = options;
+  for (const int number : options.devices) {
+    own.device = number;
+    all.push_back(on_device(own, parameters, all.empty() ? nullptr : all.front().get()));
+  }
+  return all;
 }
 
 void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>& from, const std::vector<Array>& to,
@@ -221,8 +236,10 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
   if (certainty && engine::run_by_certainty(*this, bound, from, to, options, planned)) return;
   if (options.target == "cpu")
     executable(options, engine::size_class(graph, planned))->run(bound, from, to, options);
-  else
+  else if (options.devices.size() < 2 || options.stream != nullptr || !engine::why_alone(*this).empty())
     on_device(options, planned)->run(bound, from, to, options);
+  else if (const auto team = on_devices_of(options, planned); true)
+    team.front()->run(bound, from, to, options, team);
 }
 
 std::string Program::Impl::input_name(std::size_t k) const {
@@ -286,6 +303,12 @@ RunOptions Program::Impl::placed(const std::vector<Array>& from, const std::vect
   const auto place = [&] {
     return options.target == "cpu" ? "the CPU" : options.target + " " + std::to_string(options.device);
   };
+  if (!given.devices.empty()) {
+    if (options.target.empty()) options.target = "cuda";
+    engine::check_for_several(*this, from, to, options);
+    options.devices = engine::devices_of_run(options);
+    options.device = options.devices.front();
+  }
   if (given.stream != nullptr) {
     const run::gpu::Limits& limits = given.stream->device().impl().device->limits();
     choose(limits);
@@ -402,7 +425,7 @@ std::vector<Array> Program::run(const std::vector<Array>& given, const RunOption
     const Format& format = impl_->outputs[o].format;
     results.push_back(there != inputs.end() ? there->memory()->make(format, shapes[o]) : Array(format, shapes[o]));
   }
-  impl_->run(bound, inputs, results, options);
+  if (!engine::run_in_windows(*this, inputs, results, options)) impl_->run(bound, inputs, results, options);
   return results;
 }
 
@@ -432,7 +455,7 @@ void Program::run_into(const std::vector<Array>& given, const std::vector<Array>
     if (options.target == "cpu" && !rows_contiguous(results[o]))
       results[o] = Array(impl_->outputs[o].format, shapes[o]);
   }
-  impl_->run(bound, inputs, results, options);
+  if (!engine::run_in_windows(*this, inputs, results, options)) impl_->run(bound, inputs, results, options);
   for (std::size_t o = 0; o < shapes.size(); ++o)
     if (results[o].data() != targets[o].data()) {
       Array target = targets[o];

@@ -59,8 +59,12 @@ struct Program::Impl {
   // While another thread plans or compiles it is waited for.
   base::Lock locked() const { return base::Lock(mutex, executables, on_devices, methods, wholes, located); }
   std::shared_ptr<const engine::Executable> executable(const RunOptions&, const std::vector<i64>& of_class = {}) const;
-  std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&,
-                                                            const std::vector<i64>& parameters) const;
+  // `like`: of another device of the same kind, whose plan it takes.
+  std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&, const std::vector<i64>& parameters,
+                                                            const engine::DeviceExecutable* like = nullptr) const;
+  // On each of the options' devices, which are one at least; plans once.
+  std::vector<std::shared_ptr<const engine::DeviceExecutable>> on_devices_of(const RunOptions&,
+                                                                             const std::vector<i64>& parameters) const;
   // On the target of the options; arrays as prepare() gives them. `whole`: what a part is run as, by the plan for these
   // parameters.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,

@@ -157,6 +157,33 @@ static void planes_apart(void) {
   release(to);
 }
 
+/* A run on arrays of the host that two devices share, named by a word or by numbers. */
+static void over_devices(void) {
+  float in[points], got[points];
+  int64_t shape[2] = {rows, columns};
+  for (int k = 0; k < points; ++k) in[k] = (float)(k * 11 % 23);
+  tsr_program* p = compiled(text, NULL);
+  DLTensor a = tensor(in, f32, 2, shape, NULL), b = tensor(got, f32, 2, shape, NULL);
+  const DLTensor *ins[] = {&a}, *outs[] = {&b};
+  tsr_options* o = NULL;
+  OK(tsr_options_new(&o));
+  const double both[2] = {0, 1};
+  for (int how = 0; how < 3; ++how) {
+    if (how == 0) OK(tsr_options_set(o, "devices", "all"));
+    if (how == 1) OK(tsr_options_set(o, "devices", "0,1"));
+    if (how == 2) OK(tsr_options_set_numbers(o, "devices", both, 2));
+    memset(got, 0, sizeof got);
+    OK(tsr_run_into(p, ins, 1, outs, 1, o));
+    for (int k = 0; k < points; ++k) CHECK(got[k] == expected_at(in, k));
+  }
+  OK(tsr_options_set(o, "devices", "0,9"));
+  FAILS(tsr_run_into(p, ins, 1, outs, 1, o), TSR_DEVICE_ERROR, "there is no CUDA device 9, expected 0 to 1");
+  OK(tsr_options_set(o, "devices", "both"));
+  FAILS(tsr_run_into(p, ins, 1, outs, 1, o), TSR_ARGUMENT_ERROR, "expected all, or the numbers of devices from 0 on");
+  tsr_options_free(o);
+  tsr_program_free(p);
+}
+
 int main(void) {
   const char* const path = getenv("TESSERA_CUDA_DRIVER");
   void* const driver = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -179,5 +206,6 @@ int main(void) {
   if (begin(0) != 0 || retain(&context, 0) != 0 || make_current(context) != 0) return 77;
   arrays_and_streams();
   planes_apart();
+  over_devices();
   return failures == 0 ? 0 : 1;
 }

@@ -259,6 +259,10 @@ TEST_F(BadInput, OptionsThatAreNone) {
   EXPECT_EQ(tessera({"emit", "whole.forma", "--target", "hls", "--size", "9x9", "--input", "image=uint8"}).status, 0);
   refuses({"run", "blur.forma", "grey.png", "--target", "abacus"}, 2, "unknown target 'abacus'");
   refuses({"run", "blur.forma", "grey.png", "--device", "1"}, 2, "--target cuda or opencl beside it");
+  refuses({"run", "blur.forma", "grey.png", "--devices", "0,1", "--target", "cpu"}, 2,
+          "--target cuda or opencl beside");
+  refuses({"run", "blur.forma", "grey.png", "--devices", "-1"}, 2, "all, or numbers from 0 on");
+  refuses({"run", "blur.forma", "grey.png", "--devices", "both"}, 2, "--devices");
   refuses({"run", "blur.forma", "grey.png", "--target", "cuda", "--tile", "8x64"}, 2,
           "--tile is of --target cpu alone");
   refuses({"run", "blur.forma", "grey.png", "--device-memory", "1GiB"}, 2, "--target cuda or opencl beside it");

@@ -16,7 +16,7 @@ from conftest import SOURCE
 
 PAGES = ["README.md", *sorted(str(p.relative_to(SOURCE)) for p in (SOURCE / "docs").rglob("*.md"))]
 FOLDERS = ["examples", "filters", "tests", "docs", "bench"]  # what the clone has and commands name
-ELSEWHERE = re.compile(r"tessera tune|tessera (run|filter|fft) .*--target|^(git|\./dev|cmake|build/|PATH=)")
+ELSEWHERE = re.compile(r"tessera tune|tessera (run|filter|fft) .*--(target|devices)|^(git|\./dev|cmake|build/|PATH=)")
 
 
 def blocks(page):

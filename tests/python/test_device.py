@@ -11,6 +11,7 @@ import tessera as ts
 from programs import BLUR, SCALED, TWO, photo
 
 if "TESSERA_CUDA_DRIVER" in os.environ:
+    os.environ.setdefault("TESSERA_CUDA_ON_CPU_DEVICES", "2")  # read by the driver of tests/cuda_on_cpu
     import device_arrays
     from device_arrays import Plain, put
 
@@ -96,6 +97,17 @@ class DeviceArrays(unittest.TestCase):
         result = self.program(self.image, target="cuda")
         self.assertIs(type(result), np.ndarray)
         np.testing.assert_allclose(result, self.wanted, rtol=1e-6)
+
+    def test_several_devices(self):
+        alone = self.program(self.image, target="cuda")
+        for devices in ("all", [0, 1], (1, 0), "0,1"):
+            np.testing.assert_array_equal(self.program(self.image, devices=devices), alone)
+        with self.assertRaisesRegex(ts.DeviceError, "there is no CUDA device 9, expected 0 to 1"):
+            self.program(self.image, devices=[0, 9])
+        with self.assertRaisesRegex(ts.ArgumentError, "lies on CUDA device 0"):
+            self.program(put(self.image), devices="all")
+        with self.assertRaisesRegex(ts.ArgumentError, "the target is the CPU"):
+            self.program(self.image, devices="all", target="cpu")
 
     def test_streams_of_ones_own(self):
         stream = ts.Stream.new("cuda", 0)

@@ -28,7 +28,18 @@ FOREIGN = re.compile(
 scaled = ts.Program.from_text(SCALED)
 stretched = ts.pipeline(lambda a, gain=1.0: a.mirror()[0, 1] * gain)
 TEXT = "parameter M; parameter real k = 2; parameter border b = mirror; vector#1 float x[M]; return x;"
-RUN = ("numbers", "method", "schedule", "threads", "target", "device", "device_memory", "compiler", "compile_limit")
+RUN = (
+    "numbers",
+    "method",
+    "schedule",
+    "threads",
+    "target",
+    "device",
+    "devices",
+    "device_memory",
+    "compiler",
+    "compile_limit",
+)
 RUN = (*RUN, "tile_rows", "tile_columns", "cancel", "stream", "out")
 FILTER = (
     "sigma",

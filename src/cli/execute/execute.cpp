@@ -16,6 +16,7 @@
 #include "cli/execute/in_pieces.hpp"
 #include "cli/execute/measure.hpp"
 #include "cli/execute/pages.hpp"
+#include "cli/execute/shares.hpp"
 #include "cli/execute/verify.hpp"
 #include "cli/execute/window.hpp"
 #include "cli/tell.hpp"
@@ -204,6 +205,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
   RunSettings settings = given;
   RunOptions options = settings.plan.run_options();
   options.cancel = &interrupt.flag();
+  const ShareSummary shares(options);
   for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
 
   OutputOptions output = settings.output;
@@ -219,6 +221,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
                            interrupt,    adjust,   settings.agreement != nullptr ? *settings.agreement : own};
   if (wants_pieces(in_pieces)) {
     run_in_pieces(in_pieces);
+    if (!settings.quiet) shares.tell_of(program);
     return done;
   }
   Lanes lanes = bind_inputs(program, std::move(open), settings.input);
@@ -230,6 +233,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
   } else {
     all = run_pages(program, lanes, options, label, settings, interrupt, adjust);
   }
+  if (!settings.quiet) shares.tell_of(program);
   const auto& [results, verdict] = all;
   const std::vector<Array> joined = join_lanes(program, lanes, results);
   stop_if(interrupt);

@@ -157,12 +157,37 @@ void measure_steps(const Program& program, const Lanes& lanes, const RunOptions&
              repeat);
 }
 
+// Over several devices, from the host and back.
+void measure_devices(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,
+                     RunOptions options, int repeat) {
+  using Clock = std::chrono::steady_clock;
+  options.on_progress = nullptr;
+  std::vector<double> all;
+  i64 bytes = 0, points = 0;
+  for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
+    bytes += bytes_of(lanes.inputs[c]) + bytes_of(results[c]);
+    points += points_of(results[c]);
+  }
+  for (int k = 0; k < repeat; ++k) {
+    const auto start = Clock::now();
+    for (std::size_t c = 0; c < lanes.inputs.size(); ++c) program.run_into(lanes.inputs[c], results[c], options);
+    all.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  }
+  const double median = middle(all);
+  fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs over {} devices, from the host and back\n", median,
+             *std::min_element(all.begin(), all.end()), repeat, options.devices.size());
+  fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s\n", static_cast<double>(points) / median * 1e-3,
+             static_cast<double>(bytes) / median * 1e-6);
+}
+
 }  // namespace
 
 void measure(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,
              const RunOptions& asked, int repeat) {
   RunOptions options = asked;
   options.on_loop_end = nullptr;
+  options.on_shares = nullptr;
+  if (options.devices.size() > 1) return measure_devices(program, lanes, results, options, repeat);
   if (options.target != "cpu" && program.impl().host) {
     options.on_progress = nullptr;
     return measure_steps(program, lanes, options, repeat);

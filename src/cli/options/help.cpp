@@ -24,8 +24,9 @@ const std::map<std::string, const char*>& groups() {
       {"threads", computing},  {"compiler", computing}, {"arithmetic", computing}, {"time", telling},
       {"repeat", telling},     {"verify", telling},     {"quiet", telling},        {"json", telling},
       {"svg", telling},        {"target", devices},     {"device", devices},       {"device-memory", devices},
-      {"mpi", devices},        {"max-size", circuits},  {"lanes", circuits},       {"input", circuits},
-      {"error", circuits},     {"frequency", circuits}, {"chip", circuits},        {"additions", circuits}};
+      {"devices", devices},    {"mpi", devices},        {"max-size", circuits},    {"lanes", circuits},
+      {"input", circuits},     {"error", circuits},     {"frequency", circuits},   {"chip", circuits},
+      {"additions", circuits}};
   return all;
 }
 

@@ -254,13 +254,35 @@ void PlanOptions::declare_run(CLI::App& app) {
   declare_plan(app);
   app.add_option("--threads", threads, "threads, 0 for all cores")->type_name("N");
   app.add_option("--compiler", compiler, "built-in, system, or the command of a C compiler")->type_name("NAME");
-  app.add_option("--target", target, "cpu, cuda or opencl")->type_name("NAME");
+  target_option_ = app.add_option("--target", target, "cpu, cuda or opencl")->type_name("NAME");
   app.add_option("--device", device, "which of several devices, as `tessera devices` numbers them")->type_name("N");
+  app.add_option("--devices", devices, "all of them or some at once, each with a share of the result (of cuda)")
+      ->type_name("all|N,N");
   app.add_option("--device-memory", device_memory, "what a run may take of a device: what does not fit goes in slabs")
       ->type_name("2GiB");
 }
 
+std::string PlanOptions::chosen_target() const {
+  const bool given = target_option_ != nullptr && target_option_->count() > 0;
+  return devices && !given ? "cuda" : target;
+}
+
+namespace {
+
+std::vector<int> parse_devices(const std::string& text) {
+  if (text == "all") return {all_devices};
+  std::vector<int> numbers;
+  for (const i64 n : parse_list(text, "--devices")) {
+    if (n < 0 || n > 1 << 20) wrong("--devices", text, "all, or numbers from 0 on such as 0,1");
+    numbers.push_back(static_cast<int>(n));
+  }
+  return numbers;
+}
+
+}  // namespace
+
 RunOptions PlanOptions::run_options() const {
+  const std::string target = chosen_target();
   static const std::map<std::string, Schedule> schedules = {{"auto", Schedule::automatic},
                                                             {"untiled", Schedule::untiled},
                                                             {"tiled", Schedule::tiled},
@@ -283,6 +305,8 @@ RunOptions PlanOptions::run_options() const {
                 base::did_you_mean(target, targets));
   if (device < 0) wrong("--device", std::to_string(device), "a number from 0 on");
   if (device > 0 && target == "cpu") wrong("--device", std::to_string(device), "--target cuda or opencl beside it");
+  if (devices && target == "cpu") wrong("--devices", *devices, "--target cuda or opencl beside it");
+  if (devices && device > 0) wrong("--device", std::to_string(device), "it or --devices, not both");
   const char* const cores_alone = !tile.empty()       ? "--tile"
                                   : !compiler.empty() ? "--compiler"
                                   : threads > 0       ? "--threads"
@@ -292,6 +316,7 @@ RunOptions PlanOptions::run_options() const {
                 fmt::format("{} is of --target cpu alone, but --target {} is given", cores_alone, target));
   options.target = target;
   options.device = device;
+  if (devices) options.devices = parse_devices(*devices);
   options.compiler = compiler;
   if (device_memory) {
     if (target == "cpu") wrong("--device-memory", *device_memory, "--target cuda or opencl beside it");

@@ -12,7 +12,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace tessera::cli {
 
@@ -37,18 +38,23 @@ struct ProgramOptions {
                std::vector<SourceFile>* sources = nullptr) const;
 };
 
-// How it is planned and run: `--schedule --method --exact --tile --threads --compiler --target --device
+// How it is planned and run: `--schedule --method --exact --tile --threads --compiler --target --device --devices
 // --device-memory`.
 struct PlanOptions {
   std::string schedule = "auto", method = "auto", tile, compiler, target = "cpu";
-  std::optional<std::string> device_memory;
+  std::optional<std::string> device_memory, devices;
   bool exact = false;
   int threads = 0, device = 0;
   double compile_limit = 60;
 
   void declare_plan(CLI::App&);  // without threads and compiler
   void declare_run(CLI::App&);   // with them
+  // Where it runs: the GPUs that --devices names are those of cuda, where no --target says otherwise.
+  std::string chosen_target() const;
   RunOptions run_options() const;
+
+ private:
+  const CLI::Option* target_option_ = nullptr;  // of the application, which outlives this
 };
 
 // "name=rest" cut in two where the part before the first '=' is an identifier; else {"", text}.

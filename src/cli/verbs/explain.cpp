@@ -102,6 +102,7 @@ int explain_circuit(const ExplainVerb& verb) {
                                : !verb.plan.compiler.empty()                                  ? "--compiler"
                                : verb.plan.threads != 0                                       ? "--threads"
                                : verb.plan.device != 0 || verb.plan.device_memory.has_value() ? "--device"
+                               : verb.plan.devices.has_value()                                ? "--devices"
                                                                                               : nullptr;
   if (stranger != nullptr) throw Error(ErrorClass::argument, fmt::format("{} is not of --target {}", stranger, target));
   if (verb.program.path.empty())

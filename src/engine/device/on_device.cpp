@@ -4,38 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 #include "base/text.hpp"
 #include "emit/device/kernels.hpp"
 #include "engine/device/launch_order.hpp"
 #include "run/cuda/cuda.hpp"
-#include "run/gpu/errors.hpp"
 #include "run/opencl/opencl.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::engine {
 
 namespace {
-
-// Copies of so many bytes are worth slabs, of so many each, so many at a time. Measured on an H200.
-constexpr i64 tiles_of_slab = 3;  // that lie on each other: a slab lower than a tile runs in the frame around them
-constexpr i64 worth_slabs = i64{64} << 20, slab_bytes = i64{16} << 20;
-constexpr int most_lanes = 3;
-constexpr i64 most_parts = 64;
-constexpr double most_repetition = 1.1;  // of what they compute
-
-// Bytes that go over the bus: of arrays that lie on the host.
-i64 bytes_to_copy(const std::vector<Array>& inputs, const std::vector<Array>& outputs) {
-  i64 bytes = 0;
-  for (const auto* list : {&inputs, &outputs})
-    for (const Array& a : *list)
-      if (!a.on_device()) bytes += element_count(a.shape()) * static_cast<i64>(a.format().size());
-  return bytes;
-}
 
 // Can kernels use the array where it lies?
 bool usable(const Array& a) {
@@ -47,15 +26,14 @@ bool usable(const Array& a) {
   return packed && aligned(static_cast<i64>(reinterpret_cast<std::uintptr_t>(a.data()) % row_alignment));
 }
 
-// The array of the caller's that takes the place of an array of the interface, or null where the run allocates one.
+}  // namespace
+
 const Array* given(const lower::ArrayRef& ref, const std::vector<Array>& inputs, const std::vector<Array>& outputs) {
   const bool outside = ref.kind == lower::ArrayRef::Kind::argument || ref.kind == lower::ArrayRef::Kind::output;
   if (!outside) return nullptr;
   const std::vector<Array>& list = ref.kind == lower::ArrayRef::Kind::argument ? inputs : outputs;
   return ref.index < list.size() && list[ref.index].on_device() && usable(list[ref.index]) ? &list[ref.index] : nullptr;
 }
-
-}  // namespace
 
 std::shared_ptr<run::gpu::Device> open_device(const RunOptions& options) {
   if (options.target == "cuda") return run::cuda::open(options.device);
@@ -240,7 +218,10 @@ void DeviceExecutable::Bound::upload(const std::vector<Array>& inputs, const std
     const bool padded = ref.kind == lower::ArrayRef::Kind::output && ref.format.has_padding();
     if (places_[k].given || (!input && (!padded || outputs.empty()))) continue;
     const RowRange rows = input ? slab_.lying[k] : slab_.results[k];
-    if (!rows.empty()) copy(queue_, lying(k, rows), rows_of(k, input ? inputs[ref.index] : outputs[ref.index], rows));
+    if (rows.empty()) continue;
+    const Array to = lying(k, rows);
+    copy(queue_, to, rows_of(k, input ? inputs[ref.index] : outputs[ref.index], rows));
+    uploaded_ += element_count(to.shape()) * static_cast<i64>(to.format().size());
   }
 }
 
@@ -259,7 +240,9 @@ void DeviceExecutable::Bound::download(const std::vector<Array>& outputs) {
   for (std::size_t k = 0; k < places_.size(); ++k) {
     const RowRange rows = slab_.results[k];
     if (arrays[k].kind != lower::ArrayRef::Kind::output || places_[k].given || rows.empty()) continue;
-    copy(queue_, rows_of(k, outputs[arrays[k].index], rows), lying(k, rows));
+    const Array from = lying(k, rows);
+    copy(queue_, rows_of(k, outputs[arrays[k].index], rows), from);
+    downloaded_ += element_count(from.shape()) * static_cast<i64>(from.format().size());
   }
 }
 
@@ -300,117 +283,6 @@ std::unique_ptr<DeviceExecutable::Bound> DeviceExecutable::bind(const std::vecto
   const DeviceExecutable& which = serving(parameters, options);
   const Slab all = slab(which.program_, which.plan_.graph, parameters, 0, 1);
   return std::make_unique<Bound>(which, parameters, queue, all);
-}
-
-i64 DeviceExecutable::bytes_of(const Job& job, const Split& split) const {
-  constexpr i64 samples = 64;  // of the slabs, evenly
-  std::vector<bool> lies_there;
-  for (const lower::ArrayRef& ref : program_.interface.arrays)
-    lies_there.push_back(given(ref, job.inputs, job.outputs) != nullptr);
-  i64 most = 0;
-  const i64 count = std::min(split.parts, samples);
-  for (i64 k = 0; k < count; ++k) {
-    const i64 part = split.parts / count * k + std::min(k, split.parts % count);
-    most = std::max(most, engine::bytes_of(slab(program_, plan_.graph, job.parameters, part, split.parts), plan_,
-                                           program_, job.parameters, lies_there));
-  }
-  return most * split.lanes;
-}
-
-DeviceExecutable::Split DeviceExecutable::split(const Job& job) const {
-  const i64 most = most_slabs(program_, plan_.graph, job.parameters);
-  const i64 copies = bytes_to_copy(job.inputs, job.outputs);
-  Split split;
-  if (job.options.stream == nullptr && !limits().integrated && copies >= worth_slabs) {
-    split.parts = std::min({copies / slab_bytes, most, most_parts});
-    for (const lower::DeviceKernel& kernel : program_.kernels)
-      if (kernel.frame)
-        split.parts = std::min(split.parts, plan_.graph.evaluate(kernel.domain.front(), job.parameters) /
-                                                (tiles_of_slab * kernel.frame->height));
-    split.parts = std::max<i64>(split.parts, 1);
-    while (split.parts > 1 && repetition(program_, plan_.graph, job.parameters, split.parts) > most_repetition)
-      split.parts /= 2;
-    split.lanes = static_cast<int>(std::min<i64>(most_lanes, split.parts));
-  }
-  const i64 allowed = job.options.device_memory;
-  if (allowed > 0 && bytes_of(job, split) > allowed) {
-    split.lanes = 1;
-    while (bytes_of(job, split) > allowed) {
-      if (split.parts >= most)
-        throw run::gpu::OutOfMemory(label_of(limits()), bytes_of(job, split), allowed,
-                                    {"so much is needed even for one row at a time"});
-      split.parts = std::min(most, split.parts * 2);
-    }
-  }
-  return split;
-}
-
-void DeviceExecutable::run_slab(const Job& job, run::gpu::Queue& queue, i64 part, i64 parts) const {
-  Bound bound(*this, job.parameters, queue, slab(program_, plan_.graph, job.parameters, part, parts), job.inputs,
-              job.outputs);
-  bound.upload(job.inputs, job.outputs);
-  bound.launch(job.options);
-  bound.download(job.outputs);
-}
-
-void DeviceExecutable::run_slabs(const Job& job, const Split& split) const {
-  std::mutex mutex;
-  i64 done = 0;
-  const auto finished = [&] {
-    const std::lock_guard lock(mutex);
-    ++done;
-    if (job.options.on_progress) job.options.on_progress({done, split.parts});
-  };
-  if (split.lanes == 1) {
-    std::unique_ptr<run::gpu::Queue> own;
-    if (job.options.stream == nullptr) own = device_->queue();
-    run::gpu::Queue& queue = own ? *own : *job.options.stream->impl().queue;
-    for (i64 part = 0; part < split.parts; ++part) {
-      run_slab(job, queue, part, split.parts);
-      if (own || split.parts > 1) queue.wait();  // else the next one finds no memory
-      finished();
-    }
-    return;
-  }
-  std::atomic<i64> next{0};
-  std::exception_ptr failure;
-  const auto lane = [&] {
-    try {
-      const std::unique_ptr<run::gpu::Queue> queue = device_->queue();
-      for (i64 part = next++; part < split.parts; part = next++) {
-        run_slab(job, *queue, part, split.parts);
-        queue->wait();
-        finished();
-      }
-    } catch (...) {
-      next = split.parts;
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (int k = 1; k < split.lanes; ++k) threads.emplace_back(lane);
-    lane();
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
-void DeviceExecutable::run(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
-                           const std::vector<Array>& outputs, const RunOptions& options) const {
-  const DeviceExecutable& which = serving(parameters, options);
-  const Job job{parameters, inputs, outputs, options};
-  Split split = which.split(job);
-  const i64 most = most_slabs(which.program_, which.plan_.graph, parameters);
-  for (;;) {
-    try {
-      return which.run_slabs(job, split);
-    } catch (const run::gpu::OutOfMemory&) {
-      if (split.parts >= most && split.lanes == 1) throw;
-      split.lanes = split.parts >= most ? 1 : std::min(split.lanes, 2);
-      split.parts = std::min(most, split.parts * 2);
-    }
-  }
 }
 
 }  // namespace tessera::engine

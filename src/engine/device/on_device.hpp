@@ -3,7 +3,7 @@
 // A run takes arrays of the host up, launches every kernel in order, and takes the results down; arrays on the device
 // are used where they lie. What does not fit the device's memory runs in slabs (slabs.hpp), one after the other; so
 // does what takes long to copy, several at once, each with a queue and a thread of its own: one copies while another
-// computes.
+// computes. The slabs of a run may be shared among several devices (run_slabs.cpp).
 #pragma once
 
 #include <functional>
@@ -27,6 +27,9 @@ namespace tessera::engine {
 // missing.
 std::shared_ptr<run::gpu::Device> open_device(const RunOptions&);
 
+// The array of the caller's that takes the place of an array of the interface, or null where the run allocates one.
+const Array* given(const lower::ArrayRef&, const std::vector<Array>& inputs, const std::vector<Array>& outputs);
+
 // What runs on such a device; of a class of sizes, size_class.hpp.
 DeviceCode code_for(const ir::Graph&, const RunOptions&, const run::gpu::Limits&, const std::vector<i64>& of_class = {},
                     bool narrow = false);
@@ -49,9 +52,17 @@ class DeviceExecutable {
   bool takes(const std::vector<i64>& parameters) const;
   // This program, or one for images that are small, which lives as long: what bind() and run() launch.
   const DeviceExecutable& serving(const std::vector<i64>& parameters, const RunOptions&) const;
-  // As Executable::run. Arrays may lie on this device. With a stream in the options it does not wait.
+  // As Executable::run. Arrays may lie on this device. With a stream in the options it does not wait. `team`: the same
+  // program on several devices, of which this is the first, that share the work; then arrays lie on the host.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-           const RunOptions&) const;
+           const RunOptions&, const std::vector<std::shared_ptr<const DeviceExecutable>>& team = {}) const;
+  // How slabs of arrays of the host would be shared among so many devices.
+  struct Split {
+    int devices = 1;  // that are worth it
+    i64 parts = 1;    // slabs
+    int lanes = 1;    // of a device, at once
+  };
+  Split split(const std::vector<i64>& parameters, i64 bytes_to_copy, int devices) const;
 
   // Arrays on the device, bound to kernels: what a run does between taking up and taking down, again and again.
   class Bound {
@@ -72,6 +83,8 @@ class DeviceExecutable {
       std::vector<i64> integers;
     };
     const std::vector<Ready>& launches() const { return launches_; }
+    i64 uploaded() const { return uploaded_; }  // bytes so far
+    i64 downloaded() const { return downloaded_; }
     run::gpu::Queue& queue() { return queue_; }  // no error shows before wait() or a time is asked for
 
    private:
@@ -92,6 +105,7 @@ class DeviceExecutable {
     Slab slab_;
     std::vector<Place> places_;
     std::vector<Ready> launches_;
+    i64 uploaded_ = 0, downloaded_ = 0;
   };
 
   // All rows of this program, or of the one for images that are small. Not thread-safe; ends before this and the queue.
@@ -104,16 +118,11 @@ class DeviceExecutable {
     const std::vector<Array>&inputs, &outputs;
     const RunOptions& options;
   };
-  // How many slabs a run takes, and how many of them at once.
-  struct Split {
-    i64 parts = 1;
-    int lanes = 1;
-  };
-  Split split(const Job&) const;
+  using Team = std::vector<const DeviceExecutable*>;
+  class SharedRun;
+  Split fitting(const Job&, Split) const;  // what options allow of the device's memory
   i64 bytes_of(const Job&, const Split&) const;
   std::shared_ptr<const DeviceMemory> memory_of(run::gpu::Queue&, const lower::DeviceTable&) const;
-  void run_slabs(const Job&, const Split&) const;
-  void run_slab(const Job&, run::gpu::Queue&, i64 part, i64 parts) const;
   std::shared_ptr<const DeviceExecutable> small(const RunOptions&) const;
 
   const ir::Graph& graph_;  // the program's, which outlives this

@@ -13,13 +13,7 @@ namespace {
 using base::ceil_divide, base::floor_divide;
 
 void include(RowRange& range, RowRange more) {
-  if (more.empty()) return;
-  if (range.empty()) {
-    range = more;
-  } else {
-    range.first = std::min(range.first, more.first);
-    range.last = std::max(range.last, more.last);
-  }
+  range = around(range, more);
 }
 
 i64 rows_of(const lower::ArrayRef& ref, const ir::Graph& graph, const std::vector<i64>& parameters) {
@@ -53,26 +47,37 @@ RowRange mapped_rows(i64 lo, i64 hi, i64 n, bool reflects, bool wraps) {
   return {std::clamp<i64>(lo, 0, n - 1), std::clamp<i64>(hi, 0, n - 1) + 1};
 }
 
+RowRange part_of(i64 rows, i64 part, i64 parts) {
+  // Without a product of rows and parts, which may be large.
+  const i64 each = rows / parts, rest = rows % parts;
+  const auto from = [&](i64 p) { return p * each + std::min(p, rest); };
+  return {from(part), from(part + 1)};
+}
+
 Slab slab(const lower::DeviceProgram& program, const ir::Graph& graph, const std::vector<i64>& parameters, i64 part,
           i64 parts) {
+  return slab(program, graph, parameters, [&](std::size_t, i64 rows) { return part_of(rows, part, parts); });
+}
+
+Slab slab(const lower::DeviceProgram& program, const ir::Graph& graph, const std::vector<i64>& parameters,
+          const std::function<RowRange(std::size_t, i64)>& wanted) {
   const std::vector<lower::ArrayRef>& arrays = program.interface.arrays;
   Slab result;
   result.computed.resize(program.kernels.size());
   result.results.resize(arrays.size());
   result.lying.resize(arrays.size());
   std::vector<i64> rows(arrays.size());
+  bool all = true;
   for (std::size_t k = 0; k < arrays.size(); ++k) {
     rows[k] = rows_of(arrays[k], graph, parameters);
     if (arrays[k].kind == lower::ArrayRef::Kind::output) {
-      // Without a product of rows and parts, which may be large.
-      const i64 each = rows[k] / parts, rest = rows[k] % parts;
-      const auto from = [&](i64 p) { return p * each + std::min(p, rest); };
-      result.results[k] = {from(part), from(part + 1)};
+      result.results[k] = wanted(arrays[k].index, rows[k]);
+      all = all && result.results[k].count() == rows[k];
     } else if (!arrays[k].is_array || arrays[k].extents.empty()) {
       result.lying[k] = {0, 1};
     }
   }
-  if (parts == 1) {  // everything, as `explain` says, needed or not
+  if (all) {  // everything, as `explain` says, needed or not
     result.whole = true;
     for (std::size_t k = 0; k < program.kernels.size(); ++k)
       result.computed[k] = {0, graph.evaluate(program.kernels[k].domain.front(), parameters)};

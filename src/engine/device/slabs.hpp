@@ -6,6 +6,8 @@
 // read of each other beyond a slab is computed again by its neighbour.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "lower/device.hpp"
@@ -20,6 +22,12 @@ struct RowRange {
   bool operator==(const RowRange&) const = default;
 };
 
+// The least range that has both.
+inline RowRange around(RowRange a, RowRange b) {
+  if (a.empty() || b.empty()) return a.empty() ? b : a;
+  return {a.first < b.first ? a.first : b.first, a.last > b.last ? a.last : b.last};
+}
+
 struct Slab {
   bool whole = false;              // everything: pieces may then lie in what they are composed to
   std::vector<RowRange> computed;  // by every kernel
@@ -30,6 +38,12 @@ struct Slab {
 // The rows that an index range reads of an array of n rows, as borders map them.
 RowRange mapped_rows(i64 lo, i64 hi, i64 n, bool reflects, bool wraps);
 
+// Number `part` of `parts` of rows, as equal as they can be.
+RowRange part_of(i64 rows, i64 part, i64 parts);
+
+// The slab of these rows of every output, of which it has so many.
+Slab slab(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters,
+          const std::function<RowRange(std::size_t output, i64 rows)>& wanted);
 // Slab number `part` of `parts`.
 Slab slab(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters, i64 part, i64 parts);
 

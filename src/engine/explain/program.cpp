@@ -92,7 +92,9 @@ std::string formatted(const Report& report, ExplainFormat format) {
 
 }  // namespace
 
-std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions& options, ExplainFormat format) const {
+std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions& asked, ExplainFormat format) const {
+  RunOptions options = asked;
+  if (options.target.empty() && !options.devices.empty()) options.target = "cuda";  // as a run
   const ir::Graph& graph = impl_->graph;
   if (shapes.size() != graph.arguments.size())
     throw Error(ErrorClass::argument,

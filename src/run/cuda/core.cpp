@@ -56,6 +56,26 @@ int Core::attribute(int what, int otherwise) const {
   return driver.device_attribute(&value, what, ordinal_) == success ? value : otherwise;
 }
 
+bool Core::reaches(Core& other) {
+  if (!driver.peers || &other == this) return false;
+  require_open();
+  const base::Lock lock(peers_mutex_);
+  const auto [found, is_new] = peers_.try_emplace(&other, false);
+  if (!is_new) return found->second;
+  int can = 0;
+  if (driver.peer_can(&can, ordinal_, other.ordinal_) != success || can == 0) return false;
+  const Current current(*this);
+  const Status enabled = driver.peer_enable(other.context_, 0);
+  if (enabled != success && enabled != error_peer_already_enabled) {
+    note(enabled, "reaching another device");
+    return false;
+  }
+  // Memory of pools follows rules of its own.
+  const PoolAccess access{.id = ordinal_};
+  if (other.pool_ != nullptr && driver.pool_share(other.pool_, &access, 1) != success) return false;
+  return found->second = true;
+}
+
 void Core::close(Status status, std::string_view doing) noexcept {
   try {
     const base::Lock lock(reason_mutex_);

@@ -52,6 +52,8 @@ class Core {
   // Closes the device when the error is one that stays; never throws, for destructors.
   void note(Status, std::string_view doing) noexcept;
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire) || process_ != base::forks(); }
+  Context context() const { return context_; }
+  bool reaches(Core& other);  // gpu::Device::reaches
   void require_open() const;  // throws Error(device) when it is closed
   int attribute(int, int otherwise = 0) const;
 
@@ -87,6 +89,8 @@ class Core {
   Pool pool_ = nullptr;      // null: the list below
   base::Mutex memory_mutex_;
   std::multimap<i64, Address> kept_;
+  base::Mutex peers_mutex_;
+  std::map<const Core*, bool> peers_;
   base::Mutex holders_mutex_;
   std::vector<Holder*> holders_;
 };

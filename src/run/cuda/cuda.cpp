@@ -84,6 +84,11 @@ class CudaDevice : public gpu::Device {
     return std::make_unique<CudaQueue>(core_, static_cast<Stream>(native));
   }
 
+  bool reaches(gpu::Device& other) override {
+    auto* const peer = dynamic_cast<CudaDevice*>(&other);
+    return peer != nullptr && core_.reaches(peer->core_);
+  }
+
   std::shared_ptr<void> pinned(i64 bytes) override {
     core_.require_open();
     const Current current(core_);

@@ -26,6 +26,9 @@ std::vector<std::string> bind(Driver& driver, const base::DynamicLibrary& librar
   TESSERA_CUDA_POOLS(TESSERA_CUDA_BIND)
   driver.pools = lacking.size() == required;
   TESSERA_CUDA_LATER(TESSERA_CUDA_BIND)
+  const std::size_t before_peers = lacking.size();
+  TESSERA_CUDA_PEERS(TESSERA_CUDA_BIND)
+  driver.peers = lacking.size() == before_peers;
 #undef TESSERA_CUDA_BIND
   lacking.resize(required);
   return lacking;

@@ -36,6 +36,7 @@ enum : Status {
   error_unsupported_ptx = 222,
   error_not_found = 500,
   error_not_ready = 600,
+  error_peer_already_enabled = 704,
   error_illegal_address = 700,
   error_out_of_resources = 701,
   error_timeout = 702,
@@ -114,6 +115,13 @@ struct Copy2D {  // CUDA_MEMCPY2D
   std::size_t width, height;  // bytes, rows
 };
 
+// Who may use the memory of a pool: device `id` may read and write it.
+struct PoolAccess {  // CUmemAccessDesc
+  int type = 1;      // a device
+  int id = 0;
+  int flags = 3;
+};
+
 // member, symbol, arguments
 #define TESSERA_CUDA_REQUIRED(X)                                                                              \
   X(init, "cuInit", (unsigned))                                                                               \
@@ -168,17 +176,27 @@ struct Copy2D {  // CUDA_MEMCPY2D
 #define TESSERA_CUDA_LATER(X) \
   X(launch_early, "cuLaunchKernelEx", (const LaunchConfiguration*, Function, void**, void**))
 
+// Of several devices, all or none.
+#define TESSERA_CUDA_PEERS(X)                                                                  \
+  X(stream_wait, "cuStreamWaitEvent", (Stream, Event, unsigned))                               \
+  X(peer_copy, "cuMemcpyPeerAsync", (Address, Context, Address, Context, std::size_t, Stream)) \
+  X(peer_can, "cuDeviceCanAccessPeer", (int*, Ordinal, Ordinal))                               \
+  X(peer_enable, "cuCtxEnablePeerAccess", (Context, unsigned))                                 \
+  X(pool_share, "cuMemPoolSetAccess", (Pool, const PoolAccess*, std::size_t))
+
 #define TESSERA_CUDA_MEMBER(member, symbol, arguments) Status(*member) arguments = nullptr;
 struct Driver {
   TESSERA_CUDA_REQUIRED(TESSERA_CUDA_MEMBER)
   TESSERA_CUDA_POOLS(TESSERA_CUDA_MEMBER)
   TESSERA_CUDA_LATER(TESSERA_CUDA_MEMBER)
+  TESSERA_CUDA_PEERS(TESSERA_CUDA_MEMBER)
 
   std::string missing;  // why there is no driver or no device: a sentence; "" when all is well
   std::vector<std::string> notes;
   int version = 0;  // the newest CUDA that it knows: 12080 is 12.8
   int devices = 0;
   bool pools = false;  // has all functions of TESSERA_CUDA_POOLS
+  bool peers = false;  // has all functions of TESSERA_CUDA_PEERS
 
   // "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered"
   std::string describe(Status) const;

@@ -17,6 +17,7 @@ class Block : public gpu::Memory, public std::enable_shared_from_this<Block> {
     if (core_ != nullptr) core_->release(address_, bytes());
   }
   Address address() const { return address_; }
+  Core* core() const { return core_; }
 
  private:
   Core* core_;

@@ -50,6 +50,29 @@ bool check_launch(const gpu::Launch& l) {
 
 }  // namespace
 
+namespace {
+
+class CudaFence final : public gpu::Fence {
+ public:
+  explicit CudaFence(Core& core) : core_(core) {
+    core_.check(core_.driver.event_create(&event_, event_disable_timing), "making an event");
+  }
+  ~CudaFence() override {
+    if (core_.closed()) return;
+    const Current current(core_);
+    core_.note(core_.driver.event_destroy(event_), "ending an event");
+  }
+  CudaFence(const CudaFence&) = delete;
+  CudaFence& operator=(const CudaFence&) = delete;
+  Event event() const { return event_; }
+
+ private:
+  Core& core_;
+  Event event_ = nullptr;
+};
+
+}  // namespace
+
 const Block& block_of(const gpu::Memory& memory) {
   const auto* block = dynamic_cast<const Block*>(&memory);
   if (block == nullptr) throw_internal("memory of another kind of device was given to a CUDA device");
@@ -273,6 +296,41 @@ void CudaQueue::wait() {
   const base::Lock lock(mutex_);
   done.swap(held_);
   fenced_ = 0;
+}
+
+std::shared_ptr<const gpu::Fence> CudaQueue::fence() {
+  core_.require_open();
+  if (!core_.driver.peers) return nullptr;
+  const Current current(core_);
+  auto made = std::make_shared<CudaFence>(core_);
+  core_.check(core_.driver.event_record(made->event(), stream_), "recording an event");
+  return made;
+}
+
+void CudaQueue::wait_for(const gpu::Fence& fence) {
+  core_.require_open();
+  const auto* own = dynamic_cast<const CudaFence*>(&fence);
+  if (own == nullptr) throw_internal("a fence of another kind of device was given to " + core_.label);
+  const Current current(core_);
+  core_.check(core_.driver.stream_wait(stream_, own->event(), 0), "waiting for another device");
+}
+
+void CudaQueue::copy_across(gpu::Memory& to, i64 to_offset, const gpu::Memory& from, i64 from_offset, i64 bytes) {
+  core_.require_open();
+  const Block &target = block_of(to), &source = block_of(from);
+  const gpu::Rows row{1, bytes, bytes, bytes};
+  if (!check_rows(to, to_offset, row) || !check_rows(from, from_offset, row)) return;
+  if (target.core() != &core_ || source.core() == nullptr)
+    throw_internal("memory of somebody else was given to a copy between devices");
+  source.core()->require_open();
+  const Current current(core_);
+  tidy();
+  core_.check(core_.driver.peer_copy(target.address() + static_cast<Address>(to_offset), core_.context(),
+                                     source.address() + static_cast<Address>(from_offset), source.core()->context(),
+                                     static_cast<std::size_t>(bytes), stream_),
+              "copying from " + source.core()->label);
+  hold(target.shared_from_this());
+  hold(source.shared_from_this());
 }
 
 Event& CudaQueue::mark_at(int number) {

@@ -31,6 +31,9 @@ class CudaQueue : public gpu::Queue, private Holder {
   void launch(gpu::Module&, const gpu::Launch&, std::span<const std::shared_ptr<gpu::Memory>> blocks,
               std::span<const i64> integers) override;
   void wait() override;
+  std::shared_ptr<const gpu::Fence> fence() override;
+  void wait_for(const gpu::Fence&) override;
+  void copy_across(gpu::Memory& to, i64 to_offset, const gpu::Memory& from, i64 from_offset, i64 bytes) override;
   void mark(int number) override;
   double milliseconds(int from, int to) override;
 

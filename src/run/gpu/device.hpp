@@ -97,6 +97,12 @@ struct Launch {
   bool beside = false;                // they do not, but for one block more than the grid has
 };
 
+// A place in the order of a queue: it has been passed when the work handed over before is done.
+class Fence {
+ public:
+  virtual ~Fence() = default;
+};
+
 // Rows of bytes: `rows` of `row_bytes`, apart by a pitch on either side. Where both sides lie on the device, the host's
 // pitch is that of what is read.
 struct Rows {
@@ -119,6 +125,13 @@ class Queue {
   virtual void launch(Module&, const Launch&, std::span<const std::shared_ptr<Memory>> blocks,
                       std::span<const i64> integers) = 0;
   virtual void wait() = 0;
+  // Behind the work so far, for queues of any device of a kind; null where devices do not know each other's.
+  virtual std::shared_ptr<const Fence> fence() { return nullptr; }
+  // What is handed over from now on begins behind the fence, which is one of fence() of a queue of this kind.
+  virtual void wait_for(const Fence&) {}
+  // Bytes that lie on another device, in the order of this queue, for devices whose queues have fences: directly where
+  // Device::reaches has said so, else by way of the host.
+  virtual void copy_across(Memory& to, i64 to_offset, const Memory& from, i64 from_offset, i64 bytes);
   // Time on the device's clock between two marks, in milliseconds; waits for the second. Marks are numbers from 0
   // to 63.
   virtual void mark(int number) = 0;
@@ -144,6 +157,9 @@ class Device {
   virtual std::unique_ptr<Queue> queue() = 0;
   // Into a queue of somebody else, which outlives it: a CUstream. Throws Error(argument) where there is no such thing.
   virtual std::unique_ptr<Queue> queue_on(void* native) = 0;
+  // May copies between this device and the other one go directly, over a link of theirs or the bus? Asked for once,
+  // makes it so.
+  virtual bool reaches(Device&) { return false; }
   // Host memory that copies to and from the device need not go through a bounce buffer. Nothing where the device has
   // none.
   virtual std::shared_ptr<void> pinned(i64 bytes) = 0;

@@ -1,5 +1,14 @@
-// A CUDA driver for tests that runs kernels on the processor (machine.hpp): work is done when it is handed over. One
-// device, that of tests/run_cuda in a small edition. Its memory is filled with 0xff when it is handed out and ends at a
+// A CUDA driver for tests that runs kernels on the processor (machine.hpp): work is done when it is handed over. A
+// device is that of tests/run_cuda in a small edition; there are as many as $TESSERA_CUDA_ON_CPU_DEVICES says (1, at
+// most 4). Read at every call, for what goes wrong on the last one:
+//
+//   $TESSERA_CUDA_ON_CPU_OTHER   its name ends with this
+//   $TESSERA_CUDA_ON_CPU_MEMORY  its memory in bytes
+//   $TESSERA_CUDA_ON_CPU_FAILS   launches fail on it, and it can still be used
+//   $TESSERA_CUDA_ON_CPU_ALONE   no device reaches another one
+//
+// Copies between a host and the memory of another device than the one whose context is current are refused. Memory is
+// filled with 0xff when it is handed out and ends at a
 // page that nobody may touch, or begins behind one where $TESSERA_CUDA_ON_CPU_FLUSH is "begin". What was written on the
 // other side ends the process when the memory is given back.
 //
@@ -57,13 +66,52 @@ struct FakeEvent {
 std::mutex mutex;
 Status stuck = success;
 // Left to the system: programs that are kept until the process ends give their memory back after this library's end.
-auto& blocks = *new std::map<Address, std::unique_ptr<Pages>>;
-std::size_t taken = 0;
+struct Block {
+  std::unique_ptr<Pages> pages;
+  int device = 0;
+};
+auto& blocks = *new std::map<Address, Block>;
+constexpr int most_devices = 4;
+std::size_t taken[most_devices] = {};
 thread_local void* current = nullptr;
-int the_context = 0, the_pool = 0, the_stream = 0;
+int contexts[most_devices] = {}, the_pools[most_devices] = {}, the_stream = 0;
+bool enabled[most_devices][most_devices] = {};
+
+int device_count() {
+  const char* const given = std::getenv("TESSERA_CUDA_ON_CPU_DEVICES");
+  return given != nullptr ? std::clamp(std::atoi(given), 1, most_devices) : 1;
+}
+
+// Of the last device.
+const char* set_for(int device, const char* variable) {
+  return device == device_count() - 1 ? std::getenv(variable) : nullptr;
+}
+
+// -1: none of ours.
+int device_of(const void* context) {
+  for (int k = 0; k < most_devices; ++k)
+    if (context == &contexts[k]) return k;
+  return -1;
+}
+int here() {
+  return device_of(current);
+}
 
 Status enter() {
-  return stuck != success ? stuck : current != &the_context ? no_context : success;
+  return stuck != success ? stuck : here() < 0 ? no_context : success;
+}
+
+std::size_t memory_of(int device) {
+  const char* const given = set_for(device, "TESSERA_CUDA_ON_CPU_MEMORY");
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : capacity;
+}
+
+// Does the memory belong to this device, as far as it is known?
+bool is_of(Address a, int device) {
+  auto found = blocks.upper_bound(a);
+  if (found == blocks.begin()) return true;
+  --found;
+  return a >= found->first + found->second.pages->bytes() || found->second.device == device;
 }
 
 Pages::Flush flush() {
@@ -73,27 +121,27 @@ Pages::Flush flush() {
 
 Status take(Address* out, std::size_t size) {
   if (size == 0) return invalid;
-  if (size > capacity - taken) return no_memory;
+  if (size > memory_of(here()) || taken[here()] > memory_of(here()) - size) return no_memory;
   try {
     auto pages = std::make_unique<Pages>(size, flush(), 0xff, vector_bytes);
     *out = reinterpret_cast<Address>(pages->begin());
-    blocks[*out] = std::move(pages);
+    blocks[*out] = {std::move(pages), here()};
   } catch (const std::bad_alloc&) {
     return no_memory;
   }
-  taken += size;
+  taken[here()] += size;
   return success;
 }
 
 Status give(Address a) {
   const auto found = blocks.find(a);
-  if (found == blocks.end()) return invalid;
-  const Pages& pages = *found->second;
+  if (found == blocks.end() || found->second.device != here()) return invalid;
+  const Pages& pages = *found->second.pages;
   if (!pages.surroundings_intact()) {
     std::fprintf(stderr, "CUDA on the processor: somebody wrote beside a block of %zu bytes\n", pages.bytes());
     std::abort();
   }
-  taken -= pages.bytes();
+  taken[here()] -= pages.bytes();
   blocks.erase(found);
   return success;
 }
@@ -141,24 +189,36 @@ Status cuGetErrorString(Status s, const char** text) {
   return success;
 }
 Status cuDeviceGetCount(int* n) {
-  return *n = 1, success;
+  return *n = device_count(), success;
 }
-Status cuDeviceGet(int* device, int) {
-  return *device = 0, success;
+Status cuDeviceGet(int* device, int number) {
+  if (number < 0 || number >= device_count()) return 101;
+  return *device = number, success;
 }
-Status cuDeviceGetName(char* name, int size, int) {
-  std::snprintf(name, static_cast<std::size_t>(size), "CUDA on the processor");
+Status cuDeviceGetName(char* name, int size, int device) {
+  const char* const other = set_for(device, "TESSERA_CUDA_ON_CPU_OTHER");
+  std::snprintf(name, static_cast<std::size_t>(size), "CUDA on the processor%s", other != nullptr ? other : "");
   return success;
 }
-Status cuDeviceTotalMem_v2(std::size_t* bytes, int) {
-  return *bytes = capacity, success;
+Status cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
+  return *bytes = memory_of(device), success;
 }
 Status cuDeviceGetAttribute(int* value, int what, int) {
   // Few multiprocessors: so small images already have several strips, and long ones.
   return tessera::support::look_up(value, tessera::support::attributes(4, 2 << 20, 90), what);
 }
-Status cuDevicePrimaryCtxRetain(void** context, int) {
-  return *context = &the_context, success;
+Status cuDevicePrimaryCtxRetain(void** context, int device) {
+  return *context = &contexts[device], success;
+}
+Status cuDeviceCanAccessPeer(int* can, int device, int other) {
+  return *can = device != other && std::getenv("TESSERA_CUDA_ON_CPU_ALONE") == nullptr, success;
+}
+Status cuCtxEnablePeerAccess(void* other, unsigned) {
+  ENTER;
+  const int peer = device_of(other);
+  if (peer < 0 || peer == here()) return invalid;
+  if (enabled[here()][peer]) return 704;
+  return enabled[here()][peer] = true, success;
 }
 Status cuCtxGetCurrent(void** context) {
   return *context = current, success;
@@ -215,6 +275,7 @@ Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* at_once, FakeFunction* f
 Status cuLaunchKernel(FakeFunction* f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                       unsigned block_y, unsigned block_z, unsigned shared, void*, void** arguments, void**) {
   ENTER;
+  if (set_for(here(), "TESSERA_CUDA_ON_CPU_FAILS") != nullptr) return 701;
   const cuda_on_cpu::Grid grid = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};
   const auto threads = std::uint64_t{block_x} * block_y * block_z;
   if (shared > f->allowed || threads == 0 || threads > cuda_on_cpu::most_threads || block_z > 64) return invalid;
@@ -234,6 +295,10 @@ Status cuStreamDestroy_v2(void*) {
   return success;
 }
 Status cuStreamSynchronize(void*) {
+  ENTER;
+  return success;
+}
+Status cuStreamWaitEvent(void*, FakeEvent*, unsigned) {
   ENTER;
   return success;
 }
@@ -265,7 +330,7 @@ Status cuEventElapsedTime(float* milliseconds, FakeEvent* a, FakeEvent* b) {
 
 Status cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   ENTER;
-  return *free = capacity - taken, *total = capacity, success;
+  return *total = memory_of(here()), *free = *total - std::min(*total, taken[here()]), success;
 }
 Status cuMemAlloc_v2(Address* out, std::size_t size) {
   ENTER;
@@ -276,9 +341,16 @@ Status cuMemFree_v2(Address a) {
   return give(a);
 }
 // A pool that keeps nothing: so what is used after its end is noticed.
-Status cuDeviceGetDefaultMemPool(void** out, int) {
+Status cuDeviceGetDefaultMemPool(void** out, int device) {
   ENTER;
-  return *out = &the_pool, success;
+  return *out = &the_pools[device], success;
+}
+struct PoolAccess {
+  int type, device, flags;
+};
+Status cuMemPoolSetAccess(void*, const PoolAccess* who, std::size_t count) {
+  ENTER;
+  return count == 1 && who->type == 1 && who->device < device_count() && who->flags == 3 ? success : invalid;
 }
 Status cuMemPoolSetAttribute(void*, int, void*) {
   ENTER;
@@ -307,16 +379,24 @@ Status cuMemFreeHost(void* p) {
 
 Status cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t size, void*) {
   ENTER;
+  if (!is_of(to, here())) return invalid;
   return std::memcpy(host(to), from, size), success;
 }
 Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t size, void*) {
   ENTER;
+  if (!is_of(from, here())) return invalid;
   return std::memcpy(to, host(from), size), success;
 }
 Status cuMemcpy2DAsync_v2(const Copy2D* c, void*) {
   ENTER;
   if (!tessera::support::is_valid(*c)) return invalid;
+  if (!is_of(c->from_device, here()) || !is_of(c->to_device, here())) return invalid;
   return tessera::support::copy_rows(*c), success;
+}
+Status cuMemcpyPeerAsync(Address to, void* to_context, Address from, void* from_context, std::size_t size, void*) {
+  ENTER;
+  if (!is_of(to, device_of(to_context)) || !is_of(from, device_of(from_context))) return invalid;
+  return std::memcpy(host(to), host(from), size), success;
 }
 Status cuMemsetD8Async(Address to, unsigned char value, std::size_t size, void*) {
   ENTER;

@@ -1,0 +1,29 @@
+// Which devices a run over several goes to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/program_impl.hpp"
+#include "run/gpu/device.hpp"
+#include "tessera/array.hpp"
+#include "tessera/options.hpp"
+
+namespace tessera::engine {
+
+// The numbers that options name: all of them for {all_devices}. Throws Error(device) for one that there is not, and
+// Error(argument) for one that is named twice, or for devices of different kinds.
+std::vector<int> devices_of_run(const RunOptions&);
+
+// Throws Error(argument) where a run over several devices is not possible: on the CPU, in a stream, with arrays that
+// lie on one.
+void check_for_several(const Program::Impl&, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                       const RunOptions&);
+
+// Why one device runs the program alone: "stage 'm' reduces a whole image"; "" where several share it.
+std::string why_alone(const Program::Impl&);
+
+// "devices 0 and 1"
+std::string name_of_devices(const std::vector<int>&);
+
+}  // namespace tessera::engine
