@@ -7,10 +7,13 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/progress.hpp"
+
 namespace tessera::cli {
 
 template <class... Arguments>
 void tell(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  base::clear_progress();
   std::fputs(fmt::format(text, std::forward<Arguments>(arguments)...).c_str(), stderr);
 }
 

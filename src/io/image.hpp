@@ -100,6 +100,8 @@ void check_write_options(const std::string& path, const WriteOptions&);
 // ".png", ".jpg", ...: what write_array knows.
 std::vector<std::string> writable_suffixes();
 bool is_writable_name(const std::string& path);
+// The suffix is one of a format that read_image() knows.
+bool is_readable_name(const std::string& path);
 // The format that the suffix says holds floating point.
 bool stores_floats(const std::string& path);
 // The type of the samples in the file of this name: what such an array gets where nobody says. `preferred` is taken for

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "base/memory.hpp"
 #include "base/progress.hpp"
@@ -25,7 +26,7 @@ namespace {
 
 std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& lanes, RunOptions options,
                                           const std::string& label, const RunSettings& settings) {
-  const bool quiet = settings.quiet;
+  const bool quiet = settings.quiet || settings.of_several;
   std::vector<std::vector<Array>> results;
   for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
     // Made at the first report: only then is the number of tiles known.
@@ -149,7 +150,7 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
   app.add_option("--memory", memory,
                  "what the run may take; files that have parts are done in pieces (half of what is left)")
       ->type_name("2GiB");
-  app.add_flag("--resume", resume, "go on with a run in pieces that was interrupted");
+  app.add_flag("--resume", resume, "go on with a run in pieces, or with many files, that was interrupted");
   app.add_flag("--time", time, "measure: median, minimum, rates");
   app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
   app.add_flag("--verify", verify, "compare with the interpreter; --verify sampled: windows of the result")
@@ -192,39 +193,85 @@ void RunSettings::check() const {
   static_cast<void>(plan.run_options());
 }
 
-int execute(const Program& program, const std::string& label, const std::vector<std::string>& words,
-            const std::map<std::string, double>& scalars, const RunSettings& given,
-            const base::InterruptGuard& interrupt, const Adjust& adjust) {
-  RunSettings settings = given;
-  RunOptions options = settings.plan.run_options();
-  options.cancel = &interrupt.flag();
-  for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
+struct Execution::State {
+  Program program;
+  std::string label;
+  RunSettings settings;
+  const base::InterruptGuard& interrupt;
+  Adjust adjust;
+  RunOptions options = {};
+  OutputOptions output = {};
+  Destinations destinations = {};
+  OpenInputs open = {};
+  Lanes lanes = {};
+  Done all = {};
+  bool in_pieces = false;
 
-  OutputOptions output = settings.output;
-  output.values.unit = settings.input.unit;
-  const Destinations destinations = check_outputs(program, output);
-  for (const std::string& file : destinations.files) settings.window.wanted.push_back(!file.empty());
-  OpenInputs open = open_inputs(program, words, scalars, settings.input);
-  check_outside(open, destinations);
-  const PieceRun in_pieces{program, label, open, destinations, settings, options, interrupt, adjust};
-  if (wants_pieces(in_pieces)) {
-    run_in_pieces(in_pieces);
-    return done;
-  }
-  Lanes lanes = bind_inputs(program, std::move(open), settings.input);
-  stop_if(interrupt);
-  Done all;
-  if (lanes.leading.empty()) {
-    adjust_all(adjust, lanes);
-    all = run_one(program, lanes, options, label, settings);
+  PieceRun pieces() { return {program, label, open, destinations, settings, options, interrupt, adjust}; }
+};
+
+Execution::Execution(Program program, std::string label, const std::vector<std::string>& words,
+                     const std::map<std::string, double>& scalars, RunSettings settings,
+                     const base::InterruptGuard& interrupt, Adjust adjust)
+    : state_(new State{std::move(program), std::move(label), std::move(settings), interrupt, std::move(adjust)}) {
+  State& s = *state_;
+  s.options = s.settings.plan.run_options();
+  s.options.cancel = &interrupt.flag();
+  if (s.settings.warns)
+    for (const Diagnostic& warning : s.program.warnings()) tell("{}", warning.render());
+  s.output = s.settings.output;
+  s.output.values.unit = s.settings.input.unit;
+  s.destinations = check_outputs(s.program, s.output);
+  for (const std::string& file : s.destinations.files) s.settings.window.wanted.push_back(!file.empty());
+  s.open = open_inputs(s.program, words, scalars, s.settings.input);
+  check_outside(s.open, s.destinations);
+}
+
+Execution::~Execution() = default;
+
+i64 Execution::bytes() const {
+  return array_bytes(state_->pieces());
+}
+
+void Execution::read() {
+  State& s = *state_;
+  s.in_pieces = wants_pieces(s.pieces());
+  if (s.in_pieces) return;
+  s.lanes = bind_inputs(s.program, std::move(s.open), s.settings.input);
+  s.open = {};
+  s.settings.input.read.clear();
+}
+
+void Execution::compute() {
+  State& s = *state_;
+  stop_if(s.interrupt);
+  if (s.in_pieces) return run_in_pieces(s.pieces());
+  if (s.lanes.leading.empty()) {
+    adjust_all(s.adjust, s.lanes);
+    s.all = run_one(s.program, s.lanes, s.options, s.label, s.settings);
   } else {
-    all = run_pages(program, lanes, options, label, settings, interrupt, adjust);
+    s.all = run_pages(s.program, s.lanes, s.options, s.label, s.settings, s.interrupt, s.adjust);
   }
-  const auto& [results, verdict] = all;
-  const std::vector<Array> joined = join_lanes(program, lanes, results);
-  stop_if(interrupt);
-  keep_results(program, joined, lanes, destinations, output);
+  stop_if(s.interrupt);
+}
+
+int Execution::keep() {
+  State& s = *state_;
+  if (s.in_pieces) return done;
+  const std::vector<Array> joined = join_lanes(s.program, s.lanes, s.all.results);
+  stop_if(s.interrupt);
+  keep_results(s.program, joined, s.lanes, s.destinations, s.output);
+  const Verdict verdict = s.all.verdict;
   return verdict == Verdict::agrees ? done : verdict == Verdict::amplifies ? amplified : internal_fault;
+}
+
+int execute(const Program& program, const std::string& label, const std::vector<std::string>& words,
+            const std::map<std::string, double>& scalars, const RunSettings& settings,
+            const base::InterruptGuard& interrupt, const Adjust& adjust) {
+  Execution execution(program, label, words, scalars, settings, interrupt, adjust);
+  execution.read();
+  execution.compute();
+  return execution.keep();
 }
 
 }  // namespace tessera::cli

@@ -159,7 +159,7 @@ class Work {
       for (const auto& writer : writers_) writer->sync();
     };
     std::optional<base::ProgressBar> bar;
-    if (!run_.settings.quiet) bar.emplace(run_.label, static_cast<i64>(left.size()));
+    if (!run_.settings.quiet && !run_.settings.of_several) bar.emplace(run_.label, static_cast<i64>(left.size()));
     try {
       pieces::convey(left,
                      {.read = [&](i64 k) { return read(grid_.box(k)); },
@@ -373,6 +373,15 @@ class Work {
 };
 
 }  // namespace
+
+i64 array_bytes(const PieceRun& run) {
+  if (run.inputs.lanes.leading.empty()) return Work(run).of_arrays();
+  // Pages: results are taken for as large.
+  i64 bytes = 0;
+  for (const OpenInput& input : run.inputs.inputs)
+    if (!input.number) bytes += 2 * element_count(input.array.shape()) * static_cast<i64>(input.array.format().size());
+  return bytes;
+}
 
 bool wants_pieces(const PieceRun& run) {
   const std::string why_not = not_in_pieces(run);

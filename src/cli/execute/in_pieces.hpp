@@ -23,6 +23,8 @@ struct PieceRun {
   const Adjust& adjust;
 };
 
+// That its inputs and outputs take in memory.
+i64 array_bytes(const PieceRun&);
 // Should it run in pieces? Where its files allow that, and --resume says so or all of it takes more than the memory
 // that it may take. Throws Error(argument) where --resume cannot be.
 bool wants_pieces(const PieceRun&);

@@ -61,7 +61,7 @@ void ReadingOptions::check_names(const std::vector<std::string>& inputs) const {
 }
 
 io::ReadOptions ReadingOptions::of(const std::string& input) const {
-  io::ReadOptions options;
+  io::ReadOptions options{.max_bytes = most_bytes};
   for (const std::string& text : axes) {
     const auto [name, letters] = cut_name(text);
     if (name.empty() ? options.axes.empty() : name == input) options.axes = letters;

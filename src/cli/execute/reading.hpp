@@ -16,6 +16,7 @@ struct ReadingOptions {
   std::vector<std::string> axes;  // "tzyxc" of every file, "NAME=yx" of one input
   std::string page;               // "3", "4-7"
   bool pages = false;             // the program runs on each page by itself
+  i64 most_bytes = 0;             // that a file may take; 0: as memory allows
 
   // --axes is not declared for verbs that have one with another meaning as well.
   void declare(CLI::App&, bool with_axes = true);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/text.hpp"
 #include "io/axes.hpp"
@@ -158,6 +159,11 @@ std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Form
   if (!lost) lost = lost_in_array(options.write.header, name, shape);
   lose_places(options.write.header, name, shape, *lost);
   return arranged(std::move(file), element, shape, std::move(header), format->widens, std::move(*lost));
+}
+
+bool is_array_folder(const std::string& path) {
+  std::error_code ec;
+  return std::filesystem::is_directory(path, ec) && is_zarr_folder(path);
 }
 
 bool is_written_by_regions(const std::string& path) {

@@ -77,6 +77,8 @@ struct RegionWriteOptions {
 // Throws Error(argument) where the format cannot hold such an array or cannot be written by regions.
 std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Format&, const Shape&,
                                              const RegionWriteOptions& = {});
+// A folder that is read as an array, or says of itself that it is one.
+bool is_array_folder(const std::string& path);
 bool is_written_by_regions(const std::string& path);  // by its suffix
 std::string partial_name(const std::string& path);
 

@@ -4,9 +4,11 @@
 //   scan.ome.zarr/1    an array; the group above it says what its dimensions are, if it lists the array
 //   other.zarr         an array, or a group of one array and nothing else
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -141,6 +143,13 @@ std::unique_ptr<FileReader> open_group(const Node& group, const ReadOptions& opt
 
 }  // namespace
 }  // namespace zarr
+
+bool is_zarr_folder(const std::string& path) {
+  struct stat info{};
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{zarr::v3_file, zarr::v2_array_file, zarr::v2_group_file},
+      [&](std::string_view name) { return ::stat(zarr::join(path, name).c_str(), &info) == 0; });
+}
 
 std::unique_ptr<FileReader> open_zarr(const std::string& given, const ReadOptions& options) {
   using namespace zarr;

@@ -168,13 +168,6 @@ class ChunkWriter {
 
 // ---- the writer ----------------------------------------------------------------------------------------------------
 
-bool is_zarr_folder(const std::string& path) {
-  struct stat info{};
-  for (const std::string_view name : {v3_file, v2_array_file, v2_group_file})
-    if (::stat(join(path, name).c_str(), &info) == 0) return true;
-  return false;
-}
-
 // Where the array goes in the end: links are followed, so that they survive.
 // What may be taken away for the array: nothing else than arrays, and nothing at all.
 void check_replaceable(const std::string& path, const std::string& target) {
