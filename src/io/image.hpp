@@ -43,7 +43,8 @@ struct ReadOptions {
   i64 most_bytes() const;
   int page = -1, last_page = -1;  // of a TIFF, from 0; -1: all of them, the first one alone
   std::string axes = {};          // what the dimensions of the file are, "tzyxc": io/axes.hpp
-  int level = 0;                  // of the pyramid of a TIFF, 0 the full one
+  std::string raw = {};           // of a file without a header, what its elements are: io/formats/plain.hpp
+  int level = 0;                  // of the pyramid of a TIFF or an OME-Zarr, 0 the full one
 };
 
 enum class Packing { none, deflate, lzw, packbits, zstd };

@@ -145,12 +145,16 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
       ->type_name("NAME[:N]");
   app.add_option("--quality", output.quality, "of a JPEG, 1 to 100 (95)")->type_name("N");
   app.add_option("--levels", output.levels, "of an OME-Zarr, each half as fine as the one before (1)")->type_name("N");
+  app.add_option("--chunk", output.chunk, "of Zarr, what is packed at once (near 2 MiB)")->type_name("ROWSxCOLUMNS");
+  app.add_option("--shard", output.shard, "of Zarr, what is one file, of whole chunks (a chunk)")
+      ->type_name("ROWSxCOLUMNS");
   app.add_option("--format", output.format, "of a result without a suffix: a pipe, a device, - for standard output")
       ->type_name("SUFFIX");
   app.add_option("--memory", memory,
                  "what the run may take; files that have parts are done in pieces (half of what is left)")
       ->type_name("2GiB");
   app.add_flag("--resume", resume, "go on with a run in pieces, or with many files, that was interrupted");
+  app.add_flag("--dry-run", dry, "say in which pieces it would run, and how much memory that takes; run nothing");
   app.add_flag("--time", time, "measure: median, minimum, rates");
   app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
   app.add_flag("--verify", verify, "compare with the interpreter; --verify sampled: windows of the result")
@@ -180,6 +184,9 @@ void RunSettings::check() const {
         ErrorClass::argument,
         fmt::format("--stretch looks at a whole result, but --window {} asks for a part", base::quoted(window.text)),
         {}, "give the range by hand: --range LO,HI");
+  if (dry && (time || !verify.empty()))
+    throw Error(ErrorClass::argument,
+                fmt::format("{} is of a run, but --dry-run runs nothing", time ? "--time" : "--verify"));
   output.check();
   for (const std::string& word : output.files) {
     const bool standard = word == "-" || cut_name(word).second == "-";
@@ -236,7 +243,7 @@ i64 Execution::bytes() const {
 void Execution::read() {
   State& s = *state_;
   s.in_pieces = wants_pieces(s.pieces());
-  if (s.in_pieces) return;
+  if (s.in_pieces || s.settings.dry) return;
   s.lanes = bind_inputs(s.program, std::move(s.open), s.settings.input);
   s.open = {};
   s.settings.input.read.clear();
@@ -245,6 +252,7 @@ void Execution::read() {
 void Execution::compute() {
   State& s = *state_;
   stop_if(s.interrupt);
+  if (s.settings.dry) return;
   if (s.in_pieces) return run_in_pieces(s.pieces());
   if (s.lanes.leading.empty()) {
     adjust_all(s.adjust, s.lanes);
@@ -257,7 +265,8 @@ void Execution::compute() {
 
 int Execution::keep() {
   State& s = *state_;
-  if (s.in_pieces) return done;
+  if (s.settings.dry) fmt::print("{}\n", forecast(s.pieces(), s.in_pieces));
+  if (s.in_pieces || s.settings.dry) return done;
   const std::vector<Array> joined = join_lanes(s.program, s.lanes, s.all.results);
   stop_if(s.interrupt);
   keep_results(s.program, joined, s.lanes, s.destinations, s.output);

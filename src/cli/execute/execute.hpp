@@ -21,6 +21,7 @@ struct RunSettings {
   InputOptions input;
   OutputOptions output;
   bool time = false, quiet = false, resume = false;
+  bool dry = false;    // what a run would take is told, and nothing is run
   std::string verify;  // "" without, "true" or how: verify.hpp
   std::optional<int> repeat;
   std::optional<std::string> memory;  // that the run may take

@@ -5,11 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <utility>
 
+#include "base/files/files.hpp"
 #include "base/memory.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
@@ -49,6 +54,26 @@ i64 resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
+std::string bytes_in_words(i64 bytes) {
+  return base::format_bytes(static_cast<double>(bytes));
+}
+
+// One that goes with this object.
+struct TemporaryFolder {
+  TemporaryFolder() : path(base::temporary_folder() + "/tessera-XXXXXX") {
+    if (::mkdtemp(path.data()) == nullptr)
+      throw Error(ErrorClass::io,
+                  fmt::format("cannot make the folder {}: {}", base::quoted(path), base::reason_of(errno)));
+  }
+  ~TemporaryFolder() {
+    std::error_code ec;
+    std::filesystem::remove_all(path, ec);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string path;
+};
+
 // Why results of this kind take all of an image, or all of a result, at once; "" where pieces do.
 std::string not_in_pieces(const PieceRun& run) {
   const RunSettings& s = run.settings;
@@ -81,6 +106,13 @@ class Work {
 
   // Bytes of all of it at once.
   i64 in_memory() const { return demand(whole_, 1).memory; }
+  // Of what pieces compute with halos; a run in memory computes into its results.
+  i64 of_steps() const {
+    i64 bytes = 0;
+    for (std::size_t o = 0; o < results_.size(); ++o)
+      bytes += element_count(results_[o]) * static_cast<i64>(run_.program.outputs()[o].format.size());
+    return bytes;
+  }
   // Of inputs and outputs alone.
   i64 of_arrays() const {
     i64 bytes = 0;
@@ -102,6 +134,25 @@ class Work {
     return "";
   }
 
+  // What a run in pieces takes, and nothing is left of it.
+  std::string dry(i64 memory) {
+    const TemporaryFolder folder;
+    for (std::size_t o = 0; o < formats_.size(); ++o) {
+      const std::string name = std::filesystem::path(run_.destinations.files[o]).filename().string();
+      writers_.push_back(io::create_regions(fmt::format("{}/{}-{}", folder.path, o, name), formats_[o],
+                                            shape_of(whole_), write_options(o, false)));
+    }
+    std::string text = plan(memory);
+    for (const auto& writer : writers_) writer->discard();
+    return text;
+  }
+  std::string dry_in_memory() const {
+    if (!not_in_windows().empty())
+      return fmt::format("{}: in memory, inputs and outputs take {}", run_.label, bytes_in_words(of_arrays()));
+    return fmt::format("{}: in memory, at most {}", run_.label,
+                       bytes_in_words(process_bytes() + in_memory() - of_steps()));
+  }
+
   void run(i64 memory) {
     // Each output is this process's while it is written; the first one's journal says what is done.
     std::vector<std::unique_ptr<pieces::Journal>> journals;
@@ -109,9 +160,10 @@ class Work {
     pieces::Journal& journal = *journals.front();
     try {
       for (std::size_t o = 0; o < formats_.size(); ++o)
-        writers_.push_back(
-            io::create_regions(run_.destinations.files[o], formats_[o], shape_of(whole_), write_options(o)));
-      plan(memory);
+        writers_.push_back(io::create_regions(run_.destinations.files[o], formats_[o], shape_of(whole_),
+                                              write_options(o, run_.settings.resume)));
+      const std::string text = plan(memory);
+      if (!run_.settings.quiet) tell("{}\n", text);
       // Of what was written before something may be missing.
       const bool all = std::ranges::all_of(writers_, [](const auto& writer) { return writer->resumed(); });
       journal.begin(identity(), grid_.count(), run_.settings.resume && all);
@@ -129,9 +181,10 @@ class Work {
   }
 
  private:
-  void plan(i64 memory) {
+  // Chooses the pieces, and says what they take.
+  std::string plan(i64 memory) {
     run::cpu::release_scratch();
-    const i64 held = resident_bytes() + uncounted;
+    const i64 held = process_bytes();
     const pieces::Chosen chosen =
         pieces::choose_grid(whole_, common_chunk(), memory - held, [&](const Region& box) { return demand(box, 2); });
     grid_ = chosen.grid;
@@ -140,11 +193,35 @@ class Work {
     // Some of what is left keeps chunks that neighbours share.
     const i64 kept = std::min(std::max<i64>(memory - held - most, 0) / 2, std::max(most, least_kept));
     for (const OpenInput& input : run_.inputs.inputs)
-      if (input.reader != nullptr) input.reader->keep_chunks(kept / static_cast<i64>(run_.inputs.inputs.size()));
-    most += kept;
-    if (!run_.settings.quiet)
-      tell("{}: {} piece{} of {}, at most {} of memory\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
-           to_string(grid_.piece), base::format_bytes(static_cast<double>(held + most)));
+      if (input.reader != nullptr)
+        most += input.reader->keep_chunks(kept / static_cast<i64>(run_.inputs.inputs.size()));
+    return fmt::format("{}: {} piece{} of {}, {}, at most {} of memory", run_.label, grid_.count(),
+                       grid_.count() == 1 ? "" : "s", to_string(grid_.piece), beyond(), bytes_in_words(held + most));
+  }
+
+  // What pieces read and compute of what one piece would: halos count twice. Of many pieces some are asked.
+  std::string beyond() const {
+    constexpr i64 many = 1000;
+    const auto of = [&](const Region& box) {
+      const engine::RegionNeeds needs = this->needs(box);
+      double read = 0;
+      for (std::size_t i = 0; i < needs.reads.size(); ++i)
+        if (run_.inputs.inputs[i].reader != nullptr)
+          read += static_cast<double>(points_of(needs.reads[i]) *
+                                      static_cast<i64>(run_.inputs.inputs[i].array.format().size()));
+      return std::pair(read, needs.points);
+    };
+    const i64 count = grid_.count(), asked = std::min(count, many);
+    double read = 0, computed = 0;
+    for (i64 k = 0; k < asked; ++k) {
+      const auto [r, c] = of(grid_.box(asked == 1 ? 0 : k * (count - 1) / (asked - 1)));
+      read += r;
+      computed += c;
+    }
+    const auto [all_read, all_computed] = of(whole_);
+    const double share = static_cast<double>(count) / static_cast<double>(asked);
+    return fmt::format("reading {:.2f} and computing {:.2f} times what a whole takes", share * read / all_read,
+                       share * computed / all_computed);
   }
 
   void go(pieces::Journal& journal) {
@@ -189,8 +266,12 @@ class Work {
                   "run again without --resume, once nobody writes it");
   }
 
-  // What the process takes beside pieces once it runs: stacks, the pool of threads, code.
-  static constexpr i64 uncounted = i64{48} << 20;
+  // What the process takes beside pieces: now, and once it runs: stacks, the pool of threads, code. In steps, so that
+  // two runs of the same work say the same.
+  static i64 process_bytes() {
+    constexpr i64 step = i64{32} << 20, later = i64{16} << 20, of_thread = i64{256} << 10;
+    return (resident_bytes() + step - 1) / step * step + later + of_thread * run::cpu::thread_count(0);
+  }
   static constexpr i64 least_kept = i64{64} << 20;  // of chunks, where memory is left
   // Of what a run of the engine took, blocks wait for the next one, which may be of another size.
   static i64 pooled_beside(i64 taken) {
@@ -213,7 +294,7 @@ class Work {
 
   // `ahead`: pieces that are there at once on either side of the computation.
   pieces::Demand demand(const Region& box, i64 ahead) const {
-    const auto [reads, memory] = needs(box);
+    const auto [reads, memory, computed] = needs(box);
     const i64 lanes = static_cast<i64>(lanes_);
     pieces::Demand d{memory + pooled_beside(memory), 0};
     i64 beside = 0;
@@ -254,9 +335,10 @@ class Work {
     return box;
   }
 
-  io::RegionWriteOptions write_options(std::size_t o) const {
-    io::RegionWriteOptions how{run_.destinations.written[o], run_.settings.resume,
-                               levels_of(run_.destinations.files[o], run_.settings.output)};
+  io::RegionWriteOptions write_options(std::size_t o, bool resume) const {
+    io::RegionWriteOptions how =
+        by_regions(run_.destinations.files[o], run_.destinations.written[o], run_.settings.output);
+    how.resume = resume;
     how.write.header = header_of(shape_of(whole_), run_.inputs.lanes, run_.destinations);
     return how;
   }
@@ -296,6 +378,7 @@ class Work {
     hasher.number(run_.settings.input.unit ? 1 : 0);
     for (const std::string& range : run_.settings.output.values.range) hasher.text(range);
     hasher.text(run_.settings.output.compression).number(run_.settings.output.levels);
+    hasher.text(run_.settings.output.chunk).text(run_.settings.output.shard);
     for (const std::string& file : run_.destinations.files) hasher.text(file);
     hasher.text(to_string(whole_.begin)).text(to_string(whole_.end)).text(to_string(grid_.piece));
     return hasher.finish();
@@ -402,6 +485,14 @@ bool wants_pieces(const PieceRun& run) {
     return false;
   }
   return run.settings.resume || work.in_memory() + resident_bytes() > most;
+}
+
+std::string forecast(const PieceRun& run, bool in_pieces) {
+  if (!run.inputs.lanes.leading.empty())
+    return fmt::format("{}: in memory, inputs and outputs take {}", run.label, bytes_in_words(array_bytes(run)));
+  if (in_pieces && run.adjust.headers) run.adjust.headers(run.inputs.lanes);
+  Work work(run);
+  return in_pieces ? work.dry(base::memory_limit()) : work.dry_in_memory();
 }
 
 void run_in_pieces(const PieceRun& run) {

@@ -29,5 +29,7 @@ i64 array_bytes(const PieceRun&);
 // that it may take. Throws Error(argument) where --resume cannot be.
 bool wants_pieces(const PieceRun&);
 void run_in_pieces(const PieceRun&);
+// What that would tell before its first piece, or what a run in memory takes.
+std::string forecast(const PieceRun&, bool in_pieces);
 
 }  // namespace tessera::cli
