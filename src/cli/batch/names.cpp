@@ -97,8 +97,9 @@ bool is_folder_of_files(const std::string& path) {
 // A folder becomes a file in it, in the format of --format where there is one.
 std::string within(const std::string& word, const std::string& file, const OutputOptions& options) {
   const std::string path = cut_name(word).second;
-  const bool folder =
-      path.ends_with('/') ? !path.ends_with(".zarr/") : is_folder_of_files(path) && !io::is_written_by_regions(path);
+  // A name with the suffix of a picture is meant to be one.
+  const bool named = io::is_writable_name(path) || io::is_written_by_regions(path);
+  const bool folder = path.ends_with('/') ? !path.ends_with(".zarr/") : is_folder_of_files(path) && !named;
   if (!folder) return word;
   const Fields fields = fields_of(file, 0, 1);
   const std::string name = options.format.empty() ? fields[2].second : fields[0].second + "." + options.format;

@@ -46,7 +46,7 @@ void ReadingOptions::declare(CLI::App& app, bool with_axes) {
       ->type_name("N[-M]");
   app.add_option("--raw", raw, "a file without a header: its type, extents, bytes before them, big for their order")
       ->allow_extra_args(false)
-      ->type_name("[NAME=]TYPE,EXTENTS[,BYTES][,big]");
+      ->type_name("[NAME=]TYPE,EXTENTS");
   app.add_option("--level", level, "read this level of a pyramid, of OME-Zarr or TIFF, from 0, the finest (0)")
       ->type_name("N");
   app.add_flag("--pages", pages, "run on every page, slice or moment by itself");
