@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -27,9 +28,13 @@ void to_standard_error(std::string_view text) {
   std::fflush(stderr);
 }
 
-ProgressOptions standard_error(std::string label) {
+// A line of progress stands on the terminal of standard error.
+std::atomic<bool> drawn_line{false};
+
+ProgressOptions standard_error(std::string label, std::string unit = "tiles") {
   ProgressOptions options;
   options.label = std::move(label);
+  options.unit = std::move(unit);
   const char* term = std::getenv("TERM");
   options.terminal = ::isatty(STDERR_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
   struct winsize size{};
@@ -46,8 +51,8 @@ std::string short_number(double value) {
 
 }  // namespace
 
-ProgressBar::ProgressBar(std::string label, std::int64_t total)
-    : ProgressBar(total, standard_error(std::move(label))) {}
+ProgressBar::ProgressBar(std::string label, std::int64_t total, std::string unit)
+    : ProgressBar(total, standard_error(std::move(label), std::move(unit))) {}
 
 ProgressBar::ProgressBar(std::int64_t total, ProgressOptions options)
     : options_(std::move(options)), total_(std::max<std::int64_t>(total, 0)) {
@@ -59,6 +64,7 @@ ProgressBar::ProgressBar(std::int64_t total, ProgressOptions options)
 
 ProgressBar::~ProgressBar() {
   if (drawn_ && !finished_ && options_.terminal) options_.write("\n");
+  drawn_line = false;
 }
 
 std::string ProgressBar::line(double elapsed) const {
@@ -95,6 +101,7 @@ std::string ProgressBar::line(double elapsed) const {
 void ProgressBar::draw(double now) {
   const std::string text = line(now - start_);
   options_.write(options_.terminal ? "\r" + text + "\x1b[K" : text + "\n");
+  if (options_.terminal) drawn_line = true;
   last_draw_ = now;
   drawn_ = true;
 }
@@ -114,6 +121,11 @@ void ProgressBar::finish() {
   if (!drawn_) return;
   draw(options_.clock());
   if (options_.terminal) options_.write("\n");
+  drawn_line = false;
+}
+
+void clear_progress() {
+  if (drawn_line.exchange(false)) to_standard_error("\r\x1b[K");
 }
 
 struct PatienceNote::Shared {

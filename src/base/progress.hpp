@@ -28,7 +28,7 @@ struct ProgressOptions {
 class ProgressBar {
  public:
   // Writes to standard error, looks whether it is a terminal, and how wide.
-  ProgressBar(std::string label, std::int64_t total);
+  ProgressBar(std::string label, std::int64_t total, std::string unit = "tiles");
   ProgressBar(std::int64_t total, ProgressOptions);
   ~ProgressBar();  // ends the line when something was drawn
   ProgressBar(const ProgressBar&) = delete;
@@ -47,6 +47,10 @@ class ProgressBar {
   double start_, last_draw_;
   bool drawn_ = false, finished_ = false;
 };
+
+// Takes a line of progress away that stands on the terminal of standard error, so that something else can be said
+// there; it is drawn again with the next update. Thread-safe.
+void clear_progress();
 
 // For work whose length nobody knows, such as a compilation: when it takes longer than a second, a terminal says what
 // is being done, until end() or the destructor, which take the line away again. Anything but a terminal says nothing.

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/progress.hpp"
+
 namespace tessera::cli {
 
 // Set in processes that say nothing, as another one says the same.
@@ -14,7 +16,9 @@ inline bool silent = false;
 
 template <class... Arguments>
 void tell(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
-  if (!silent) std::fputs(fmt::format(text, std::forward<Arguments>(arguments)...).c_str(), stderr);
+  if (silent) return;
+  base::clear_progress();
+  std::fputs(fmt::format(text, std::forward<Arguments>(arguments)...).c_str(), stderr);
 }
 
 }  // namespace tessera::cli

@@ -383,6 +383,12 @@ bool is_writable_name(const std::string& path) {
   return codec_for(path) != nullptr;
 }
 
+bool is_readable_name(const std::string& path) {
+  const std::string suffix = suffix_of(path);
+  return std::ranges::any_of(
+      codecs(), [&](const Codec& codec) { return std::ranges::find(codec.suffixes, suffix) != codec.suffixes.end(); });
+}
+
 std::string format_of_name(const std::string& path) {
   const Codec* codec = codec_for(path);
   return codec == nullptr ? "" : std::string(codec->name);

@@ -43,7 +43,8 @@ struct ReadOptions {
   i64 most_bytes() const;
   int page = -1, last_page = -1;  // of a TIFF, from 0; -1: all of them, the first one alone
   std::string axes = {};          // what the dimensions of the file are, "tzyxc": io/axes.hpp
-  int level = 0;                  // of the pyramid of a TIFF, 0 the full one
+  std::string raw = {};           // of a file without a header, what its elements are: io/formats/plain.hpp
+  int level = 0;                  // of the pyramid of a TIFF or an OME-Zarr, 0 the full one
 };
 
 enum class Packing { none, deflate, lzw, packbits, zstd };
@@ -100,6 +101,8 @@ void check_write_options(const std::string& path, const WriteOptions&);
 // ".png", ".jpg", ...: what write_array knows.
 std::vector<std::string> writable_suffixes();
 bool is_writable_name(const std::string& path);
+// The suffix is one of a format that read_image() knows.
+bool is_readable_name(const std::string& path);
 // The format that the suffix says holds floating point.
 bool stores_floats(const std::string& path);
 // The type of the samples in the file of this name: what such an array gets where nobody says. `preferred` is taken for

@@ -97,6 +97,9 @@ Image decode(Source source, const Codec& codec) {
   try {
     if (source.options.page >= 0 && !codec.pages)
       source.fail(codec.name, "it has no pages, but --page is given", "pages are of TIFF files");
+    if (source.options.level > 0 && !codec.pages)
+      source.fail(codec.name, fmt::format("it has one level, but level {} is asked for", source.options.level),
+                  "levels are of TIFF and OME-Zarr");
     image.array = codec.decode(source);
     image.header.extents = image.array.shape();
     if (orientation > 1) {
@@ -290,8 +293,8 @@ i64 ReadOptions::most_bytes() const {
 
 namespace {
 
-// An array whose file is a folder.
-Image read_folder(const std::string& path, const ReadOptions& options) {
+// An array whose file is a folder, or elements that an option describes.
+Image read_by_regions(const std::string& path, const ReadOptions& options) {
   const std::unique_ptr<RegionReader> reader = open_parts(path, options);
   if (reader == nullptr)
     throw Error(
@@ -310,7 +313,7 @@ Image read_folder(const std::string& path, const ReadOptions& options) {
 
 Image read_image(const std::string& given, const ReadOptions& options) {
   std::error_code ec;
-  if (std::filesystem::is_directory(given, ec)) return read_folder(given, options);
+  if (!options.raw.empty() || std::filesystem::is_directory(given, ec)) return read_by_regions(given, options);
   const std::string path = nifti_header_beside(given);
   Source source{{}, path, options};
   source.path = path;

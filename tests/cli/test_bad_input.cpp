@@ -97,7 +97,8 @@ TEST_F(BadInput, MissingFilesAndFolders) {
   refuses({"run", "blur.forma", "grey.png", "-o", "grey.png", "--onto", "absent.png"}, 2, "no such file or folder");
   refuses({"run", "blur.forma", "grey.png", "-o", "absent/o.png"}, 2, "there is no folder");
   refuses({"emit", "blur.forma", "-o", "absent/o.c"}, 2, "make the folder");
-  refuses({"run", "blur.forma", path("")}, 2, "it is a folder");
+  fs::create_directory(path("empty"));
+  refuses({"run", "blur.forma", path("empty"), "-o", "grey.png"}, 2, "has no image");
   refuses({"run", path(""), "grey.png"}, 2, "it is a folder");
   fs::create_directory(path("folder.png"));
   refuses({"run", "blur.forma", "grey.png", "-o", "folder.png"}, 2, "it is a folder");

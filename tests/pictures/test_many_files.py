@@ -1,9 +1,16 @@
 """Stacks page by page (`--pages`) and many files in one call, beside SciPy: each slice and each file by itself."""
 
+import os
+import resource
+import signal
+import subprocess
+import time
+
 import nibabel
 import numpy
 import pytest
 import tifffile
+import zarr
 from numpy.lib.recfunctions import structured_to_unstructured
 from scipy import ndimage
 
@@ -135,3 +142,177 @@ def test_stems_of_double_suffixes(tessera, numbers):
     tifffile.imwrite(tessera.folder / "cells.ome.tif", data, metadata={"axes": "ZYX"})
     tessera("filter", "median", "brain.nii.gz", "cells.ome.tif", "-q", "-o", "{stem}.npy")
     assert (tessera.folder / "brain.npy").exists() and (tessera.folder / "cells.npy").exists()
+
+
+def scans(tessera, numbers, count, shape=(40, 50), folder="in"):
+    """Names and values of so many files, two shapes of them."""
+    (tessera.folder / folder).mkdir(exist_ok=True)
+    data = {f"{folder}/s{k:02}.tif": stack(numbers, (shape[0] + k % 2, shape[1]), "uint16") for k in range(count)}
+    for name, values in data.items():
+        tifffile.imwrite(tessera.folder / name, values)
+    (tessera.folder / "out").mkdir(exist_ok=True)
+    return data
+
+
+def test_batches_have_the_bits_of_single_runs(tessera, numbers):
+    data = scans(tessera, numbers, 9)
+    (tessera.folder / "p.forma").write_text(PROGRAM.replace("uint8", "uint16"))
+    for words, more in ((["filter", "gaussian"], ["--sigma", 2]), (["run", "p.forma"], ["amount=4"])):
+        tessera(*words, *data, *more, "-q", "-o", "out/{stem}.tif")
+        for name in data:
+            tessera(*words, name, *more, "-q", "-o", "one.tif")
+            whole = tessera.folder / "out" / name.split("/")[1]
+            assert whole.read_bytes() == (tessera.folder / "one.tif").read_bytes(), name
+
+
+def test_one_compilation_for_each_kind(tessera, numbers):
+    """A compiler that counts: twelve files of two extents and two types."""
+    data = scans(tessera, numbers, 12)
+    for name in list(data)[:4]:
+        tifffile.imwrite(tessera.folder / name, data[name].astype("uint8"))
+    compiler = tessera.folder / "counting"
+    compiler.write_text(f'#!/bin/sh\ncase "$*" in *-shared*) echo 1 >> {tessera.folder}/calls;; esac\nexec cc "$@"\n')
+    compiler.chmod(0o755)
+    calls = []
+    for k, files in enumerate((list(data)[4:6], list(data))):
+        cache = str(tessera.folder / f"cache{k}")
+        tessera("filter", "gaussian", *files, "--compiler", compiler, "-q", "-o", "out/{stem}.tif", XDG_CACHE_HOME=cache)
+        calls.append(len((tessera.folder / "calls").read_text().split()))
+    of_one_type, of_both = calls[0], calls[1] - calls[0]
+    assert of_one_type >= 1 and of_both == 2 * of_one_type
+
+
+def test_names_of_results(tessera, numbers):
+    data = scans(tessera, numbers, 3)
+    for field, names in (("{folder}/{stem}_x{suffix}", [f"in/s0{k}_x.tif" for k in range(3)]),
+                         ("out/{parent}-{index}.npy", [f"out/in-{k}.npy" for k in range(3)]),
+                         ("out/{name}.npy", [f"out/s0{k}.tif.npy" for k in range(3)])):
+        tessera("filter", "median", *data, "-q", "-o", field)
+        for name in names:
+            (tessera.folder / name).unlink()
+    error = tessera("filter", "median", *data, "-o", "out/{stm}.tif", status=2).stderr
+    assert "has the field {stm}" in error and "did you mean '{stem}'" in error
+    error = tessera("filter", "median", *data, "-o", "none/{stem}.tif", status=2).stderr
+    assert error.count("there is no folder 'none'") == 1
+    error = tessera("filter", "median", *data, "-o", "{folder}/{name}", status=2).stderr
+    assert "which is the input itself" in error
+    for name, values in data.items():
+        assert numpy.array_equal(tifffile.imread(tessera.folder / name), values)
+
+
+def test_folders(tessera, numbers):
+    data = scans(tessera, numbers, 4)
+    (tessera.folder / "in" / "notes.txt").write_text("no image")
+    (tessera.folder / "in" / ".hidden.tif").write_text("no image")
+    (tessera.folder / "in" / "deeper").mkdir()
+    zarr.create_array(tessera.folder / "in" / "z.zarr", data=stack(numbers, (9, 8)))
+    tessera("filter", "median", "in", "-q", "-o", "out/")
+    assert sorted(p.name for p in (tessera.folder / "out").iterdir()) == [*(n[3:] for n in data), "z.zarr"]
+    said = tessera("filter", "median", "in", "-q").stdout.splitlines()
+    assert [line for line in said if line.startswith("in/")] == [*data, "in/z.zarr"]
+    tessera("filter", "median", "in", "-q", "-o", "out", "--format", "npy")
+    for name, values in data.items():
+        result = numpy.load(tessera.folder / "out" / (name[3:-4] + ".npy"))
+        assert numpy.array_equal(result, ndimage.median_filter(values, 3, mode="mirror"))
+    tessera("filter", "median", "in/s00.tif", "-q", "-o", "out")
+    assert (tessera.folder / "out" / "s00.tif").exists()
+    assert "folder 'in/deeper' has no image" in tessera("filter", "median", "in/deeper", "-o", "out", status=2).stderr
+
+
+def test_files_that_fail_are_named(tessera, numbers):
+    data = scans(tessera, numbers, 8)
+    names = list(data)
+    whole = (tessera.folder / names[2]).read_bytes()
+    (tessera.folder / names[2]).write_bytes(whole[: len(whole) // 2])
+    tifffile.imwrite(tessera.folder / names[4], stack(numbers, (2, 3, 4, 5), "uint16"), imagej=True, metadata={"axes": "TZYX"})
+    (tessera.folder / names[5]).unlink()
+    (tessera.folder / names[5]).symlink_to("nowhere")
+    (tessera.folder / "p.forma").write_text(PROGRAM.replace("uint8", "uint16"))
+    said = tessera("run", "p.forma", *names, 1, "-q", "-o", "out/{stem}.npy", status=2).stderr
+    lines = [line for line in said.splitlines() if line.startswith("tessera: error: ")]
+    assert [names[k] in line for k, line in zip((2, 4, 5), lines)] == [True] * 3, said
+    assert "has rank 4" in lines[1]
+    assert "3 of 8 files failed: 'in/s02.tif', 'in/s04.tif' and 'in/s05.tif'" in said
+    assert sorted(p.stem for p in (tessera.folder / "out").iterdir()) == [f"s{k:02}" for k in (0, 1, 3, 6, 7)]
+
+
+def test_files_that_do_not_fit_the_disk(tessera, numbers):
+    data = scans(tessera, numbers, 5)
+    tifffile.imwrite(tessera.folder / "in" / "s02.tif", stack(numbers, (900, 1000), "uint16"))
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    tessera("filter", "median", *data, "-q", "-o", "out/{stem}.npy")
+    before = (tessera.folder / "out" / "s02.npy").read_bytes()
+    words = [os.environ["TESSERA"], "filter", "median", *data, "--radius", "2", "-q", "-o", "out/{stem}.npy"]
+    done = subprocess.run(words, cwd=tessera.folder, capture_output=True, text=True, preexec_fn=limit)
+    assert done.returncode == 2 and "1 of 5 files failed: 'in/s02.tif'" in done.stderr
+    assert (tessera.folder / "out" / "s02.npy").read_bytes() == before
+    assert len(list((tessera.folder / "out").iterdir())) == 5
+    assert numpy.array_equal(numpy.load(tessera.folder / "out" / "s04.npy"), ndimage.median_filter(data["in/s04.tif"], 5, mode="mirror"))
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_signals_leave_whole_files(tessera, numbers, ending):
+    data = scans(tessera, numbers, 60, (300, 400))
+    words = [os.environ["TESSERA"], "filter", "median", *data, "--radius", "6", "-q", "-o", "out/{stem}.npy"]
+    process = subprocess.Popen(words, cwd=tessera.folder, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and len(list((tessera.folder / "out").iterdir())) < 3:
+        time.sleep(0.002)
+    process.send_signal(ending)
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == 128 + ending, said
+    made = list((tessera.folder / "out").iterdir())
+    assert 3 <= len(made) < 60
+    for path in made:
+        expected = ndimage.median_filter(data[f"in/{path.stem}.tif"], 13, mode="mirror")
+        assert numpy.array_equal(numpy.load(path), expected), path
+
+
+def test_large_files_of_a_batch_go_in_pieces(tessera, numbers):
+    data = {f"v{k}.npy": numbers.random((2400 if k % 2 else 90, 2600), dtype="float32") for k in range(4)}
+    for name, values in data.items():
+        numpy.save(tessera.folder / name, values)
+    said = tessera("filter", "gaussian", *data, "--sigma", 3, "--memory", "100MiB", "-o", "{stem}_p.npy").stderr
+    assert said.count(" of memory") == 2
+    for name in data:
+        tessera("filter", "gaussian", name, "--sigma", 3, "-q", "-o", "one.npy")
+        assert (tessera.folder / f"{name[:-4]}_p.npy").read_bytes() == (tessera.folder / "one.npy").read_bytes()
+
+
+def test_batches_are_resumed(tessera, numbers):
+    data = scans(tessera, numbers, 30, (200, 300))
+    out = tessera.folder / "out"
+    words = ["filter", "median", *data, "--radius", 5, "--resume", "-o", "out/{stem}.npy"]
+    process = subprocess.Popen([os.environ["TESSERA"], *map(str, words)], cwd=tessera.folder, stderr=subprocess.DEVNULL)
+    while process.poll() is None and len(list(out.glob("*.npy"))) < 6:
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+    assert len(list(out.glob("tessera-*.journal"))) == 1
+    before = {path.name: path.stat().st_ino for path in out.glob("*.npy")}
+    # One result is gone, one input is another one, and one result was made by somebody else.
+    made = sorted(before)
+    (out / made[0]).unlink()
+    os.utime(tessera.folder / "in" / (made[1][:-3] + "tif"))
+    numpy.save(out / made[2], numpy.zeros(3))
+    # Other work is other work, and leaves this one's journal alone.
+    tessera(*["4" if word == 5 else word for word in words[:4]], "--resume", "-q", "-o", "out/{index}.tif")
+    said = tessera(*words).stderr
+    count = int(said.split("median: ")[1].split(" of 30 files are done already")[0])
+    assert len(before) - 5 <= count <= len(before) - 3
+    after = {path.name: path.stat().st_ino for path in out.glob("*.npy")}
+    assert sum(before.get(name) == inode for name, inode in after.items()) == count
+    assert not list(out.glob("*.journal"))
+    for name, values in data.items():
+        result = numpy.load(out / f"{name[3:-4]}.npy")
+        assert numpy.array_equal(result, ndimage.median_filter(values, 11, mode="mirror"))
+    # What failed is done again, and the others are not.
+    (tessera.folder / "in" / "s03.tif").rename(tessera.folder / "kept.tif")
+    tessera(*words, status=2)
+    (tessera.folder / "kept.tif").rename(tessera.folder / "in" / "s03.tif")
+    assert "29 of 30 files are done already" in tessera(*words).stderr
+    assert not list(out.glob("*.journal"))
+    assert "--resume leaves files out" in tessera("filter", "median", *data, "--resume", status=2).stderr

@@ -6,10 +6,12 @@ import resource
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import numpy
 import pytest
+import tensorstore
 import tifffile
 import zarr
 
@@ -119,8 +121,8 @@ def test_programs_with_several_files(tessera, numbers):
     assert numpy.array_equal(read(tessera.folder / "e2.zarr"), numpy.load(tessera.folder / "e.npy"))
 
 
-def peak_kilobytes(process):
-    """Of resident memory, as the system told it last."""
+def peak_kilobytes(process, reader=None):
+    """Of resident memory, as the system told it last. `reader`: who takes what is said."""
     peak = 0
     while process.poll() is None:
         try:
@@ -129,7 +131,7 @@ def peak_kilobytes(process):
         except ProcessLookupError:
             pass
         time.sleep(0.002)
-    process.communicate()
+    reader.join() if reader else process.communicate()
     assert peak > 0
     return peak
 
@@ -171,6 +173,70 @@ def test_memory_is_kept(tessera, numbers):
     error = tessera("filter", "gaussian", "in.npy", "--memory", "30MiB", "-o", "x.npy", status=2).stderr
     assert "the least piece of the result" in error and "--memory leaves" in error
     assert not list(tessera.folder.glob("x.npy*"))
+
+
+UNITS = {"KiB": 1 / 1024, "MiB": 1, "GiB": 1024}
+
+
+def mebibytes(said):
+    number, unit = said.split("at most ")[1].split()[:2]
+    return float(number) * UNITS[unit]
+
+
+def test_dry_runs_tell_what_runs_take(tessera, numbers):
+    shape = (4096, 16384)
+    data = numpy.lib.format.open_memmap(tessera.folder / "in.npy", mode="w+", dtype="float32", shape=shape)
+    data[:] = numbers.random((1, shape[1]), dtype="float32")
+    zarr.create_array(tessera.folder / "in.zarr", data=numpy.asarray(data), chunks=(512, 512))
+    tifffile.imwrite(tessera.folder / "in.tif", data, tile=(256, 256), compression="zlib", compressionargs={"level": 1})
+    tall = numpy.lib.format.open_memmap(tessera.folder / "tall.npy", mode="w+", dtype="float32", shape=(16384, 8192))
+    tall[:] = data[0, :8192]
+    tall.flush()
+    del data, tall
+    (tessera.folder / "p.forma").write_text(
+        "stencil far(vector#2 float X) { return X@[40,0] + X@[-40,3]; } parameter M, N; vector#2 float a[M,N]; "
+        "m = far(a:mirror); return far(m:clamped);"
+    )
+    for words, memory in (
+        (["filter", "gaussian", "in.npy", "--sigma", 3, "-o", "out.npy"], 100),
+        (["filter", "gaussian", "in.npy", "--sigma", 3, "-o", "out.npy"], 300),
+        (["filter", "gaussian", "in.zarr", "--sigma", 3, "-o", "out.zarr"], 300),
+        (["filter", "median", "in.tif", "-o", "out.tif"], 300),
+        (["run", "p.forma", "tall.npy", "-o", "out.npy"], 600),
+    ):
+        words += ["--memory", f"{memory}MiB"]
+        before = sorted(tessera.folder.iterdir())
+        told = tessera(*words, "--dry-run").stdout
+        assert sorted(tessera.folder.iterdir()) == before
+        process = start(tessera, *words)
+        said = process.stderr
+        lines = []
+        reader = threading.Thread(target=lambda: lines.extend(said))
+        reader.start()
+        peak = peak_kilobytes(process, reader) / 1024
+        assert process.returncode == 0, lines
+        assert told in "".join(lines), (told, lines)
+        predicted = mebibytes(told)
+        print(words, f"predicted {predicted}, measured {peak:.0f} MiB: {told}")
+        assert peak <= predicted <= memory, told
+        large = predicted >= 400
+        if large:
+            assert predicted <= 1.5 * peak, (told, peak)
+    assert large, told
+    # Halos of 80 rows on either side are read twice; the stage between is computed with 40.
+    pieces = int(told.split(": ")[1].split()[0])
+    rows = int(told.split(" of ")[1].split("x")[0])
+    counted = (16384 + (pieces - 1) * 160) / 16384
+    assert f"{pieces} pieces" in told and -(-16384 // rows) == pieces
+    assert abs(float(told.split("reading ")[1].split()[0]) - counted) <= 0.011, told
+    # What a run began stays as it was, and in memory there are no pieces.
+    told = tessera("filter", "median", "in.npy", "-o", "out.npy", "--dry-run", "--memory", "4GiB").stdout
+    assert "median: in memory, at most " in told
+    process = start(tessera, "filter", "median", "in.npy", "-q", "-o", "out.npy", "--memory", "4GiB")
+    peak = peak_kilobytes(process) / 1024
+    assert peak <= mebibytes(told) <= 1.5 * peak, (told, peak)
+    error = tessera("filter", "median", "in.npy", "--dry-run", "--time", status=2).stderr
+    assert "--dry-run runs nothing" in error
 
 
 def test_what_is_killed_goes_on(tessera, numbers):
@@ -291,3 +357,115 @@ def test_what_cannot_be_in_pieces_says_why(tessera, numbers):
     assert "every output needs a file" in tessera("filter", "gaussian", "in.npy", "--resume", status=2).stderr
     error = tessera("filter", "gaussian", "in.npy", "--resume", "-o", "x.png", status=2).stderr
     assert "has a format without parts" in error
+
+
+def test_levels_of_pyramids_are_read(tessera, numbers):
+    data = image(tessera, numbers, "in.npy", (1001, 900))
+    tessera("filter", "median", "in.npy", "-q", "--levels", 3, "-o", "p.ome.zarr")
+    with tifffile.TiffWriter(tessera.folder / "p.tif") as file:
+        levels = [data[::step, ::step].copy() for step in (1, 2, 4)]
+        file.write(levels[0], subifds=2, tile=(64, 64))
+        for level in levels[1:]:
+            file.write(level, subfiletype=1, tile=(64, 64))
+    for k in range(3):
+        level = zarr.open(tessera.folder / "p.ome.zarr", mode="r")[str(k)][:]
+        for name, values in (("p.ome.zarr", level), ("p.tif", levels[k])):
+            numpy.save(tessera.folder / "level.npy", values)
+            expected = tessera.array("filter", "gaussian", "level.npy")
+            assert numpy.array_equal(tessera.array("filter", "gaussian", name, "--level", k), expected), (name, k)
+            tessera("filter", "gaussian", name, "--level", k, "--resume", "--memory", SMALL, "-q", "-o", "out.npy")
+            assert numpy.array_equal(read(tessera.folder / "out.npy"), expected), (name, k)
+    numpy.save(tessera.folder / "level.npy", levels[2])
+    refused = lambda name, k=1: tessera("filter", "gaussian", name, "--level", k, "-o", "x.npy", status=2).stderr
+    assert "has 3 levels, asked for level 3 (from 0)" in refused("p.ome.zarr", 3)
+    assert "has 3 levels of a pyramid, asked for level 7 (from 0)" in refused("p.tif", 7)
+    assert "it is one array, but level 1 is asked for" in refused("p.ome.zarr/0")
+    assert "it has one level, but level 1 is asked for" in refused("level.npy")
+    assert "--level -1 cannot be used" in refused("p.tif", -1)
+
+
+@pytest.mark.parametrize("how", ["memory", "pieces", "killed"])
+def test_shards(tessera, numbers, how):
+    data = image(tessera, numbers, "in.npy", (1500, 1300))
+    data[200:700, 100:900] = 0
+    numpy.save(tessera.folder / "in.npy", data)
+    words = ["filter", "median", "in.npy", "-q", "--chunk", "64x128", "--shard", "512x512", "-o"]
+    tessera("filter", "median", "in.npy", "-q", "-o", "whole.npy")
+    whole = numpy.load(tessera.folder / "whole.npy")
+    more = [] if how == "memory" else ["--resume", "--memory", SMALL]
+    for name, levels in (("s.zarr", []), ("s.ome.zarr", ["--levels", 3])):
+        for _ in range(5 if how == "killed" else 0):
+            process = start(tessera, *words, name, *levels, *more)
+            time.sleep(numbers.uniform(0, 0.3))
+            process.kill()
+            process.communicate()
+        tessera(*words, name, *levels, *more)
+        array = zarr.open(tessera.folder / name, mode="r")
+        array = array if levels == [] else array["0"]
+        assert array.chunks == (64, 128) and array.shards == (512, 512)
+        assert numpy.array_equal(array[:], whole)
+        folder = tessera.folder / name / ("0" if levels else "")
+        assert sum(path.is_file() for path in (folder / "c").rglob("*")) == 9
+        store = tensorstore.open({"driver": "zarr3", "kvstore": {"driver": "file", "path": str(folder)}}).result()
+        assert numpy.array_equal(store[:].read().result(), whole)
+        # And read by us, a part and all.
+        assert numpy.array_equal(tessera.array("filter", "dilate", name), tessera.array("filter", "dilate", "whole.npy"))
+    tessera("filter", "median", "in.npy", "-q", "--levels", 3, "-o", "plain.ome.zarr")
+    for k in "012":
+        a, b = (zarr.open(tessera.folder / n, mode="r")[k][:] for n in ("s.ome.zarr", "plain.ome.zarr"))
+        assert numpy.array_equal(a, b)
+
+
+def test_what_shards_cannot_be(tessera, numbers):
+    image(tessera, numbers, "in.npy", (300, 400))
+    refused = lambda *words: tessera("filter", "median", "in.npy", *words, status=2).stderr
+    assert "not made of whole chunks of 64x64" in refused("--chunk", "64x64", "--shard", "100x128", "-o", "x.zarr")
+    assert "were asked for an array of 300x400" in refused("--chunk", "64", "-o", "x.zarr")
+    assert "not made of whole chunks of 300x400" in refused("--chunk", "512x512", "--shard", "256x512", "-o", "x.zarr")
+    assert "are of Zarr" in refused("--shard", "64x64", "-o", "x.tif")
+    assert "cannot be used" in refused("--chunk", "64y64", "-o", "x.zarr")
+    assert not list(tessera.folder.glob("x.*"))
+
+
+def test_raw_files(tessera, numbers):
+    data = numbers.integers(0, 60000, (30, 410, 400)).astype("uint16")
+    numpy.save(tessera.folder / "in.npy", data)
+    expected = tessera.array("filter", "median", "in.npy")
+    for name, described, values in (
+        ("a.raw", "uint16,30x410x400", data.tobytes()),
+        ("b.bin", "uint16,30x410x400,100", b"h" * 100 + data.tobytes()),
+        ("c.dat", "uint16,30x410x400,0,big", data.astype(">u2").tobytes()),
+        ("d.raw", "int32,30x410x400,7,big", b"x" * 7 + data.astype(">i4").tobytes()),
+        ("e.raw", "uint64,30x410x400", data.astype("u8").tobytes()),
+    ):
+        (tessera.folder / name).write_bytes(values)
+        found = tessera.array("filter", "median", name, "--raw", described)
+        assert numpy.array_equal(found, expected), name
+        tessera("filter", "median", name, "--raw", described, "--resume", "--memory", SMALL, "-q", "-o", "out.raw")
+        back = numpy.fromfile(tessera.folder / "out.raw", found.dtype).reshape(data.shape)
+        assert numpy.array_equal(back, expected), name
+    said = tessera("filter", "median", "a.raw", "--raw", "uint16,30x410x400", "-q", "-o", "out.raw").stderr
+    assert "--raw uint16,30x410x400 says" in said
+    assert (tessera.folder / "out.raw").read_bytes() == expected.astype("<u2").tobytes()
+    # Channels by --axes, and one input of several.
+    colours = numbers.integers(0, 255, (40, 50, 3)).astype("uint8")
+    (tessera.folder / "rgb.raw").write_bytes(colours.tobytes())
+    numpy.save(tessera.folder / "rgb.npy", colours)
+    words = ["filter", "median", "--axes", "yxc", "-q", "-o"]
+    tessera(*words, "r1.npy", "rgb.npy"), tessera(*words, "r2.npy", "rgb.raw", "--raw", "uint8,40x50x3")
+    read_back = [numpy.load(tessera.folder / name) for name in ("r1.npy", "r2.npy")]
+    assert numpy.array_equal(*[a.view("uint8").ravel() for a in read_back])
+    (tessera.folder / "p.forma").write_text(PROGRAM)
+    a, b = numbers.random((2, 60, 70), dtype="float32")
+    numpy.save(tessera.folder / "pa.npy", a), numpy.save(tessera.folder / "pb.npy", b), b.tofile(tessera.folder / "pb.raw")
+    tessera("run", "p.forma", "pa.npy", "pb.npy", "-q", "-o", "edges=e1.npy")
+    tessera("run", "p.forma", "pa.npy", "pb.raw", "--raw", "b=float,60x70", "-q", "-o", "edges=e2.npy")
+    assert numpy.array_equal(*[numpy.load(tessera.folder / f"e{k}.npy") for k in (1, 2)])
+    refused = lambda *words: tessera("filter", "median", *words, "-o", "x.npy", status=2).stderr
+    size = data.nbytes
+    assert f"it has {size + 2} bytes, but it has {size}" in refused("a.raw", "--raw", "uint16,30x410x400,2").replace("says that ", "")
+    assert f"but it has {size}" in refused("a.raw", "--raw", "uint16,30x410x399")
+    assert "its type is 'uint17'" in refused("a.raw", "--raw", "uint17,30x410x400")
+    for wrong in ("uint16", "uint16,30y4", "uint16,4x4,-3", "uint16,4x4,3,middle", "uint16,4x4,big,3", "uint16,0x4"):
+        assert f"--raw '{wrong}' cannot be used" in refused("a.raw", "--raw", wrong)
+    assert not (tessera.folder / "x.npy").exists()

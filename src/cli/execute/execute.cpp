@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/memory.hpp"
 #include "base/progress.hpp"
@@ -28,7 +29,7 @@ namespace {
 
 std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& lanes, RunOptions options,
                                           const std::string& label, const RunSettings& settings) {
-  const bool quiet = settings.quiet;
+  const bool quiet = settings.quiet || settings.of_several;
   std::vector<std::vector<Array>> results;
   for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
     // Made at the first report: only then is the number of tiles known.
@@ -147,12 +148,16 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
       ->type_name("NAME[:N]");
   app.add_option("--quality", output.quality, "of a JPEG, 1 to 100 (95)")->type_name("N");
   app.add_option("--levels", output.levels, "of an OME-Zarr, each half as fine as the one before (1)")->type_name("N");
+  app.add_option("--chunk", output.chunk, "of Zarr, what is packed at once (near 2 MiB)")->type_name("ROWSxCOLUMNS");
+  app.add_option("--shard", output.shard, "of Zarr, what is one file, of whole chunks (a chunk)")
+      ->type_name("ROWSxCOLUMNS");
   app.add_option("--format", output.format, "of a result without a suffix: a pipe, a device, - for standard output")
       ->type_name("SUFFIX");
   app.add_option("--memory", memory,
                  "what the run may take; files that have parts are done in pieces (half of what is left)")
       ->type_name("2GiB");
-  app.add_flag("--resume", resume, "go on with a run in pieces that was interrupted");
+  app.add_flag("--resume", resume, "go on with a run in pieces, or with many files, that was interrupted");
+  app.add_flag("--dry-run", dry, "say in which pieces it would run, and how much memory that takes; run nothing");
   app.add_flag("--time", time, "measure: median, minimum, rates");
   app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
   app.add_flag("--verify", verify, "compare with the interpreter; --verify sampled: windows of the result")
@@ -186,6 +191,9 @@ void RunSettings::check() const {
         ErrorClass::argument,
         fmt::format("--stretch looks at a whole result, but --window {} asks for a part", base::quoted(window.text)),
         {}, "give the range by hand: --range LO,HI");
+  if (dry && (time || !verify.empty()))
+    throw Error(ErrorClass::argument,
+                fmt::format("{} is of a run, but --dry-run runs nothing", time ? "--time" : "--verify"));
   output.check();
   for (const std::string& word : output.files) {
     const bool standard = word == "-" || cut_name(word).second == "-";
@@ -199,46 +207,103 @@ void RunSettings::check() const {
   static_cast<void>(plan.run_options());
 }
 
-int execute(const Program& program, const std::string& label, const std::vector<std::string>& words,
-            const std::map<std::string, double>& scalars, const RunSettings& given,
-            const base::InterruptGuard& interrupt, const Adjust& adjust) {
-  RunSettings settings = given;
-  RunOptions options = settings.plan.run_options();
-  options.cancel = &interrupt.flag();
-  const ShareSummary shares(options);
-  for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
+struct Execution::State {
+  Program program;
+  std::string label;
+  RunSettings settings;
+  const base::InterruptGuard& interrupt;
+  Adjust adjust;
+  RunOptions options = {};
+  OutputOptions output = {};
+  Destinations destinations = {};
+  OpenInputs open = {};
+  Lanes lanes = {};
+  Done all = {};
+  bool in_pieces = false;
+  // Of one process, where nobody else runs it.
+  std::unique_ptr<ranks::Ranks> alone = {};
+  std::unique_ptr<ranks::Agreement> own = {};
+  std::optional<ShareSummary> shares = {};
 
-  OutputOptions output = settings.output;
-  output.values.unit = settings.input.unit;
-  const Destinations destinations = check_outputs(program, output);
-  for (const std::string& file : destinations.files) settings.window.wanted.push_back(!file.empty());
-  OpenInputs open = open_inputs(program, words, scalars, settings.input);
-  check_outside(open, destinations);
-  const std::unique_ptr<ranks::Ranks> alone = ranks::alone(&interrupt.flag());
-  ranks::Agreement own(*alone);
-  const PieceRun in_pieces{program,      label,    open,
-                           destinations, settings, options,
-                           interrupt,    adjust,   settings.agreement != nullptr ? *settings.agreement : own};
-  if (wants_pieces(in_pieces)) {
-    run_in_pieces(in_pieces);
-    if (!settings.quiet) shares.tell_of(program);
-    return done;
+  PieceRun pieces() {
+    return {program,      label,    open,
+            destinations, settings, options,
+            interrupt,    adjust,   settings.agreement != nullptr ? *settings.agreement : *own};
   }
-  Lanes lanes = bind_inputs(program, std::move(open), settings.input);
-  stop_if(interrupt);
-  Done all;
-  if (lanes.leading.empty()) {
-    adjust_all(adjust, lanes);
-    all = run_one(program, lanes, options, label, settings);
+};
+
+Execution::Execution(Program program, std::string label, const std::vector<std::string>& words,
+                     const std::map<std::string, double>& scalars, RunSettings settings,
+                     const base::InterruptGuard& interrupt, Adjust adjust)
+    : state_(new State{std::move(program), std::move(label), std::move(settings), interrupt, std::move(adjust)}) {
+  State& s = *state_;
+  s.options = s.settings.plan.run_options();
+  s.options.cancel = &interrupt.flag();
+  s.shares.emplace(s.options);
+  s.alone = ranks::alone(&interrupt.flag());
+  s.own = std::make_unique<ranks::Agreement>(*s.alone);
+  if (s.settings.warns)
+    for (const Diagnostic& warning : s.program.warnings()) tell("{}", warning.render());
+  s.output = s.settings.output;
+  s.output.values.unit = s.settings.input.unit;
+  s.destinations = check_outputs(s.program, s.output);
+  for (const std::string& file : s.destinations.files) s.settings.window.wanted.push_back(!file.empty());
+  s.open = open_inputs(s.program, words, scalars, s.settings.input);
+  check_outside(s.open, s.destinations);
+}
+
+Execution::~Execution() = default;
+
+i64 Execution::bytes() const {
+  return array_bytes(state_->pieces());
+}
+
+void Execution::read() {
+  State& s = *state_;
+  s.in_pieces = wants_pieces(s.pieces());
+  if (s.in_pieces || s.settings.dry) return;
+  s.lanes = bind_inputs(s.program, std::move(s.open), s.settings.input);
+  s.open = {};
+  s.settings.input.read.clear();
+}
+
+void Execution::compute() {
+  State& s = *state_;
+  stop_if(s.interrupt);
+  if (s.settings.dry) return;
+  if (s.in_pieces) {
+    run_in_pieces(s.pieces());
+    if (!s.settings.quiet) s.shares->tell_of(s.program);
+    return;
+  }
+  if (s.lanes.leading.empty()) {
+    adjust_all(s.adjust, s.lanes);
+    s.all = run_one(s.program, s.lanes, s.options, s.label, s.settings);
   } else {
-    all = run_pages(program, lanes, options, label, settings, interrupt, adjust);
+    s.all = run_pages(s.program, s.lanes, s.options, s.label, s.settings, s.interrupt, s.adjust);
   }
-  if (!settings.quiet) shares.tell_of(program);
-  const auto& [results, verdict] = all;
-  const std::vector<Array> joined = join_lanes(program, lanes, results);
-  stop_if(interrupt);
-  keep_results(program, joined, lanes, destinations, output);
+  if (!s.settings.quiet) s.shares->tell_of(s.program);
+  stop_if(s.interrupt);
+}
+
+int Execution::keep() {
+  State& s = *state_;
+  if (s.settings.dry) fmt::print("{}\n", forecast(s.pieces(), s.in_pieces));
+  if (s.in_pieces || s.settings.dry) return done;
+  const std::vector<Array> joined = join_lanes(s.program, s.lanes, s.all.results);
+  stop_if(s.interrupt);
+  keep_results(s.program, joined, s.lanes, s.destinations, s.output);
+  const Verdict verdict = s.all.verdict;
   return verdict == Verdict::agrees ? done : verdict == Verdict::amplifies ? amplified : internal_fault;
+}
+
+int execute(const Program& program, const std::string& label, const std::vector<std::string>& words,
+            const std::map<std::string, double>& scalars, const RunSettings& settings,
+            const base::InterruptGuard& interrupt, const Adjust& adjust) {
+  Execution execution(program, label, words, scalars, settings, interrupt, adjust);
+  execution.read();
+  execution.compute();
+  return execution.keep();
 }
 
 }  // namespace tessera::cli

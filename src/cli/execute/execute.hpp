@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,11 +25,14 @@ struct RunSettings {
   InputOptions input;
   OutputOptions output;
   bool time = false, quiet = false, resume = false, mpi = false;
+  bool dry = false;                       // what a run would take is told, and nothing is run
   ranks::Agreement* agreement = nullptr;  // of the ranks that run it together: on_ranks.hpp
   std::string verify;                     // "" without, "true" or how: verify.hpp
   std::optional<int> repeat;
   std::optional<std::string> memory;  // that the run may take
   Window window;
+  bool of_several = false;  // one file of a batch: what is told of progress is told of all of them
+  bool warns = true;        // of the program: of the first file of a batch alone
 
   // -o, --roi, --window, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of
   // the plan.
@@ -44,8 +48,32 @@ struct Adjust {
   std::function<void(Lanes&)> arrays;  // which have to lie in memory then
 };
 
-// Binds the words, runs once per lane, measures, verifies and keeps the results; the exit status. `label` stands in
-// front of progress. Where files have parts and do not fit the memory, it runs in pieces.
+// A program on one set of files, in steps that follow one another, each on any thread.
+class Execution {
+ public:
+  // Opens the files; what has no parts is read. `label` stands in front of progress. `words`: files, NAME=FILE,
+  // NAME=NUMBER.
+  Execution(Program, std::string label, const std::vector<std::string>& words,
+            const std::map<std::string, double>& scalars, RunSettings, const base::InterruptGuard&, Adjust = {});
+  ~Execution();
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  // That its inputs and outputs take where all of them are in memory.
+  i64 bytes() const;
+  // What is not read yet. Where files have parts and do not fit the memory, they stay where they are.
+  void read();
+  // Once per lane; measures and verifies. Files that do not fit the memory run in pieces, and results are written.
+  void compute();
+  // Writes the results, or tells of them; the exit status.
+  int keep();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// All of it.
 int execute(const Program&, const std::string& label, const std::vector<std::string>& words,
             const std::map<std::string, double>& scalars, const RunSettings&, const base::InterruptGuard&,
             const Adjust& = {});

@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/files/files.hpp"
 #include "base/hash.hpp"
 #include "base/memory.hpp"
 #include "base/text.hpp"
@@ -26,6 +30,26 @@ namespace {
 [[noreturn]] void fail(std::string message, std::string help = "") {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
 }
+
+std::string in_words(i64 bytes) {
+  return base::format_bytes(static_cast<double>(bytes));
+}
+
+// One that goes with this object.
+struct TemporaryFolder {
+  TemporaryFolder() : path(base::temporary_folder() + "/tessera-XXXXXX") {
+    if (::mkdtemp(path.data()) == nullptr)
+      throw Error(ErrorClass::io,
+                  fmt::format("cannot make the folder {}: {}", base::quoted(path), base::reason_of(errno)));
+  }
+  ~TemporaryFolder() {
+    std::error_code ec;
+    std::filesystem::remove_all(path, ec);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string path;
+};
 
 // Why results of this kind take all of an image, or all of a result, at once; "" where pieces do.
 std::string not_in_pieces(const PieceRun& run) {
@@ -82,6 +106,29 @@ class Work {
         bytes +=
             element_count(passes_->shape_of(a, parameters_)) * static_cast<i64>(passes_->arrays()[a].format.size());
     return bytes;
+  }
+
+  // What a run in pieces says before its first piece, and nothing is left of it.
+  std::string dry() {
+    take_apart();
+    agree_on_room();
+    const TemporaryFolder folder;
+    std::string text;
+    for (const auto& result : results_) text += result->forecast(folder.path, room_) + "\n";
+    if (!passes_->body().empty()) text += forecast_of_passes(pass_run());
+    text.pop_back();
+    return text;
+  }
+  std::string dry_in_memory() {
+    if (!not_in_windows().empty())
+      return fmt::format("{}: in memory, inputs and outputs take {}", run_.label, in_words(of_arrays()));
+    i64 of_steps = 0;  // what pieces compute with halos: a run in memory computes into its results
+    if (results_.size() == 1 && passes_->body().empty()) {
+      const std::vector<Shape> shapes = run_.program.output_shapes_of(shapes_);
+      for (std::size_t o = 0; o < shapes.size(); ++o)
+        of_steps += element_count(shapes[o]) * static_cast<i64>(run_.program.outputs()[o].format.size());
+    }
+    return fmt::format("{}: in memory, at most {}", run_.label, in_words(room_.held + in_memory() - of_steps));
   }
 
   void run() {
@@ -223,6 +270,7 @@ class Work {
     hasher.number(run_.settings.input.unit ? 1 : 0);
     for (const std::string& range : run_.settings.output.values.range) hasher.text(range);
     hasher.text(run_.settings.output.compression).number(run_.settings.output.levels);
+    hasher.text(run_.settings.output.chunk).text(run_.settings.output.shard);
     for (const std::string& file : run_.destinations.files) hasher.text(file);
     return hasher.finish();
   }
@@ -238,6 +286,15 @@ class Work {
 };
 
 }  // namespace
+
+i64 array_bytes(const PieceRun& run) {
+  if (run.inputs.lanes.leading.empty()) return Work(run).of_arrays();
+  // Pages: results are taken for as large.
+  i64 bytes = 0;
+  for (const OpenInput& input : run.inputs.inputs)
+    if (!input.number) bytes += 2 * element_count(input.array.shape()) * static_cast<i64>(input.array.format().size());
+  return bytes;
+}
 
 bool wants_pieces(const PieceRun& run) {
   const RunSettings& settings = run.settings;
@@ -262,6 +319,14 @@ bool wants_pieces(const PieceRun& run) {
     return false;
   }
   return asked || work.in_memory() + resident_memory() > most;
+}
+
+std::string forecast(const PieceRun& run, bool in_pieces) {
+  if (!run.inputs.lanes.leading.empty())
+    return fmt::format("{}: in memory, inputs and outputs take {}", run.label, in_words(array_bytes(run)));
+  if (in_pieces && run.adjust.headers) run.adjust.headers(run.inputs.lanes);
+  Work work(run);
+  return in_pieces ? work.dry() : work.dry_in_memory();
 }
 
 void run_in_pieces(const PieceRun& run) {

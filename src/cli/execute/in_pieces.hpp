@@ -25,9 +25,13 @@ struct PieceRun {
   ranks::Agreement& agreement;  // of the processes that run it together; one, without --mpi
 };
 
+// That its inputs and outputs take in memory.
+i64 array_bytes(const PieceRun&);
 // Should it run in pieces? Where its files allow that, and --resume or --mpi says so or all of it takes more than the
 // memory that it may take. Throws Error(argument) where --resume or --mpi cannot be.
 bool wants_pieces(const PieceRun&);
 void run_in_pieces(const PieceRun&);
+// What that would tell before its first piece, or what a run in memory takes.
+std::string forecast(const PieceRun&, bool in_pieces);
 
 }  // namespace tessera::cli

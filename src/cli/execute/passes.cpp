@@ -72,6 +72,7 @@ std::string name_of(const PassRun& run, std::size_t index) {
 
 // In which pieces passes run: those of one lane as those of another.
 struct Pieces {
+  std::string said = {};
   std::vector<pieces::Chosen> of_pass;  // of last ones, and of those that make numbers of numbers, none
 };
 
@@ -91,12 +92,11 @@ Pieces pieces_for(const PassRun& run) {
     if (is_one(shape) || element_count(data::shape_of(share)) == 0) continue;
     const pieces::Chosen& chosen = all.of_pass.back() = rows_for(pass, program, share, run.room.memory);
     const i64 kept = keep_chunks(program.sources(), run.room.memory - chosen.memory, chosen.memory);
-    if (!run.quiet)
-      tell("{}: {} piece{} of {}{}, at most {} of memory{}\n", name_of(run, index), chosen.grid.count(),
-           chosen.grid.count() == 1 ? "" : "s", to_string(chosen.grid.piece),
-           ranks.size() > 1 ? fmt::format(" on each of {} ranks", ranks.size()) : "",
-           base::format_bytes(static_cast<double>(run.room.held + chosen.memory + kept)),
-           ranks.size() > 1 ? " each" : "");
+    all.said += fmt::format("{}: {} piece{} of {}{}, at most {} of memory{}\n", name_of(run, index),
+                            chosen.grid.count(), chosen.grid.count() == 1 ? "" : "s", to_string(chosen.grid.piece),
+                            ranks.size() > 1 ? fmt::format(" on each of {} ranks", ranks.size()) : "",
+                            base::format_bytes(static_cast<double>(run.room.held + chosen.memory + kept)),
+                            ranks.size() > 1 ? " each" : "");
   }
   return all;
 }
@@ -279,20 +279,22 @@ i64 resident_memory() {
 }
 
 Room room_of(i64 memory, ranks::Ranks& ranks) {
-  // What the process takes beside pieces once it runs: stacks, the pool of threads, code.
-  constexpr i64 uncounted = i64{48} << 20;
+  // What the process takes beside pieces: now, and once it runs: stacks, the pool of threads, code. In steps, so that
+  // two runs of the same work say the same.
+  constexpr i64 step = i64{32} << 20, later = i64{16} << 20, of_thread = i64{256} << 10;
   run::cpu::release_scratch();
   ::malloc_trim(0);
-  const i64 held = resident_memory() + uncounted;
+  const i64 held = (resident_memory() + step - 1) / step * step + later + of_thread * run::cpu::thread_count(0);
   return {ranks.least(memory - held), held};
 }
 
 i64 keep_chunks(const std::vector<Source>& sources, i64 left, i64 most_of_pieces) {
   constexpr i64 least_kept = i64{64} << 20;
-  const i64 kept = std::min(std::max<i64>(left, 0) / 2, std::max(most_of_pieces, least_kept));
+  const i64 most = std::min(std::max<i64>(left, 0) / 2, std::max(most_of_pieces, least_kept));
+  i64 kept = 0;
   for (const Source& s : sources)
     if (s.input != nullptr && s.input->reader != nullptr)
-      s.input->reader->keep_chunks(kept / static_cast<i64>(sources.size()));
+      kept += s.input->reader->keep_chunks(most / static_cast<i64>(sources.size()));
   return kept;
 }
 
@@ -331,9 +333,14 @@ double reads_of_passes(const PassRun& run) {
   return worst;
 }
 
+std::string forecast_of_passes(const PassRun& run) {
+  return pieces_for(run).said;
+}
+
 std::vector<std::vector<Source>> run_passes(const PassRun& run) {
   const std::size_t lanes = run.inputs.lanes.inputs.size();
   const Pieces pieces = pieces_for(run);
+  if (!run.quiet) tell("{}", pieces.said);
   auto all = Runner(run, pieces, {lanes, lanes > 1 ? std::optional<std::size_t>(0) : std::nullopt}).run();
   for (std::size_t c = 1; c < lanes; ++c) {
     auto of_lane = Runner(run, pieces, {lanes, c}).run();

@@ -40,6 +40,8 @@ struct PassRun {
 // What a pass reads, before others have made it.
 std::vector<Source> sources_of(const engine::Passes&, const engine::Pass&, const std::vector<i64>& parameters,
                                const OpenInputs&);
+// What run_passes() says before the first one, lines.
+std::string forecast_of_passes(const PassRun&);
 // Runs all but the last ones; what each of these reads. All ranks call it; what others have made of images is theirs to
 // give: exchange.hpp.
 std::vector<std::vector<Source>> run_passes(const PassRun&);

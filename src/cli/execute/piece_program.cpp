@@ -46,7 +46,7 @@ i64 PieceProgram::pooled_beside(i64 taken) {
 }
 
 pieces::Demand PieceProgram::demand(const Region& box, i64 ahead) const {
-  const auto [reads, memory] = needs(box);
+  const auto [reads, memory, computed] = needs(box);
   const i64 lanes = static_cast<i64>(lanes_.count), run = static_cast<i64>(lanes_.run());
   pieces::Demand d{memory + pooled_beside(memory), 0};
   i64 beside = 0;

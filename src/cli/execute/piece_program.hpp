@@ -44,6 +44,11 @@ class PieceProgram {
   void take(std::vector<Source> sources) { sources_ = std::move(sources); }
   Shape result() const;  // of every output
   const Format& format_of(std::size_t source) const { return program_.inputs()[source].format; }
+  // From a file, or of images that passes made.
+  bool is_read(std::size_t source) const {
+    const Source& s = sources_[source];
+    return s.is_image() || (s.input != nullptr && s.input->reader != nullptr);
+  }
   const std::vector<Format>& formats() const { return formats_; }  // of one lane
 
   engine::RegionNeeds needs(const Region& box) const;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -44,13 +45,8 @@ ResultPass::ResultPass(const PieceRun& run, const engine::Pass& pass, std::vecto
 void ResultPass::begin(i64 memory, const base::Digest& work) {
   for (const std::size_t o : outputs_)
     journals_.push_back(std::make_unique<pieces::Journal>(run_.destinations.files[o]));
-  open_writers();
-  constexpr i64 pieces_a_rank = 4;  // that ranks get as many, give or take one, without waiting long for the last
-  const i64 boxes = ranks_.size() > 1 ? pieces_a_rank * ranks_.size() : 1;
-  pieces::Chosen chosen =
-      pieces::choose_grid(whole_, common_chunk(), memory, [&](const Region& box) { return demand(box, 2); }, boxes);
-  grid_ = std::move(chosen.grid);
-  of_pieces_ = chosen.memory;
+  open_writers("", run_.settings.resume);
+  choose(memory);
   // Of what was written before something may be missing.
   const bool all = std::ranges::all_of(writers_, [](const auto& writer) { return writer->resumed(); });
   base::Hasher hasher;
@@ -73,14 +69,62 @@ void ResultPass::share(const Room& room) {
   of_pieces_ = plan.front();
   grid_ = {whole_, {piece, left}};
   left_ = {left, plan.end()};
-  if (!first_) open_writers();
+  if (!first_) open_writers("", run_.settings.resume);
   run::cpu::limit_pooled_scratch(
       static_cast<std::size_t>(PieceProgram::pooled_beside(program_.needs(grid_.box(grid_.count() / 2)).memory)));
+  const std::string text = said(room);
+  if (!run_.settings.quiet) tell("{}\n", text);
+}
+
+std::string ResultPass::forecast(const std::string& folder, const Room& room) {
+  open_writers(folder, false);
+  choose(room.memory);
+  std::string text = said(room);
+  for (const auto& writer : writers_) writer->discard();
+  return text;
+}
+
+void ResultPass::choose(i64 memory) {
+  constexpr i64 pieces_a_rank = 4;  // that ranks get as many, give or take one, without waiting long for the last
+  const i64 boxes = ranks_.size() > 1 ? pieces_a_rank * ranks_.size() : 1;
+  pieces::Chosen chosen =
+      pieces::choose_grid(whole_, common_chunk(), memory, [&](const Region& box) { return demand(box, 2); }, boxes);
+  grid_ = std::move(chosen.grid);
+  of_pieces_ = chosen.memory;
+}
+
+std::string ResultPass::said(const Room& room) const {
   const i64 most = of_pieces_ + keep_chunks(program_.sources(), room.memory - of_pieces_, of_pieces_);
-  if (!run_.settings.quiet)
-    tell("{}: {} piece{} of {}{}, at most {} of memory{}\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
-         to_string(grid_.piece), ranks_.size() > 1 ? fmt::format(" on {} ranks", ranks_.size()) : "",
-         base::format_bytes(static_cast<double>(room.held + most)), ranks_.size() > 1 ? " each" : "");
+  return fmt::format("{}: {} piece{} of {}{}, {}, at most {} of memory{}", run_.label, grid_.count(),
+                     grid_.count() == 1 ? "" : "s", to_string(grid_.piece),
+                     ranks_.size() > 1 ? fmt::format(" on {} ranks", ranks_.size()) : "", beyond(),
+                     base::format_bytes(static_cast<double>(room.held + most)), ranks_.size() > 1 ? " each" : "");
+}
+
+// What pieces read and compute of what one piece would: halos count twice. Of many pieces some are asked.
+std::string ResultPass::beyond() const {
+  constexpr i64 many = 1000;
+  const auto of = [&](const Region& box) {
+    const engine::RegionNeeds needs = program_.needs(box);
+    double read = 0;
+    for (std::size_t i = 0; i < needs.reads.size(); ++i)
+      if (program_.is_read(i))
+        read += static_cast<double>(element_count(shape_of(needs.reads[i])) *
+                                    static_cast<i64>(program_.format_of(i).size()));
+    return std::pair(read, needs.points);
+  };
+  const i64 count = grid_.count(), asked = std::min(count, many);
+  double read = 0, computed = 0;
+  for (i64 k = 0; k < asked; ++k) {
+    const auto [r, c] = of(grid_.box(asked == 1 ? 0 : k * (count - 1) / (asked - 1)));
+    read += r;
+    computed += c;
+  }
+  const auto [all_read, all_computed] = of(whole_);
+  const double share = static_cast<double>(count) / static_cast<double>(asked);
+  const auto times = [&](double part, double all) { return all > 0 ? share * part / all : 1; };
+  return fmt::format("reading {:.2f} and computing {:.2f} times what a whole takes", times(read, all_read),
+                     times(computed, all_computed));
 }
 
 void ResultPass::leave() {
@@ -115,10 +159,14 @@ void ResultPass::commit() {
   for (const auto& journal : journals_) journal->remove();
 }
 
-void ResultPass::open_writers() {
-  for (std::size_t o = 0; o < outputs_.size(); ++o)
-    writers_.push_back(io::create_regions(run_.destinations.files[outputs_[o]], formats_[o], shape_of(whole_),
-                                          write_options(outputs_[o])));
+// In the place of the results, or in another folder.
+void ResultPass::open_writers(const std::string& folder, bool resume) {
+  for (std::size_t o = 0; o < outputs_.size(); ++o) {
+    std::string path = run_.destinations.files[outputs_[o]];
+    if (!folder.empty())
+      path = fmt::format("{}/{}-{}", folder, outputs_[o], std::filesystem::path(path).filename().string());
+    writers_.push_back(io::create_regions(path, formats_[o], shape_of(whole_), write_options(outputs_[o], resume)));
+  }
 }
 
 void ResultPass::go() {
@@ -128,7 +176,7 @@ void ResultPass::go() {
   const std::vector<std::string> before = identities();
   bool changed = false;
   std::optional<base::ProgressBar> bar;
-  if (first_ && !run_.settings.quiet) bar.emplace(run_.label, left);
+  if (first_ && !run_.settings.quiet && !run_.settings.of_several) bar.emplace(run_.label, left);
   pieces::Shares shares(run_.agreement, [&](const std::vector<i64>& named) { journal->name(named); });
   shares.progress = [&] {
     if (bar) bar->update(shares.computed_by_all());
@@ -203,9 +251,10 @@ Region ResultPass::at_origin(Region box) const {
   return box;
 }
 
-io::RegionWriteOptions ResultPass::write_options(std::size_t o) const {
-  io::RegionWriteOptions how{run_.destinations.written[o], run_.settings.resume,
-                             levels_of(run_.destinations.files[o], run_.settings.output)};
+io::RegionWriteOptions ResultPass::write_options(std::size_t o, bool resume) const {
+  io::RegionWriteOptions how =
+      by_regions(run_.destinations.files[o], run_.destinations.written[o], run_.settings.output);
+  how.resume = resume;
   how.write.header = header_of(shape_of(whole_), run_.inputs.lanes, run_.destinations);
   how.writers = {ranks_.rank(), ranks_.size()};
   return how;

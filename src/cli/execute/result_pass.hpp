@@ -29,6 +29,8 @@ class ResultPass {
   void begin(i64 memory, const base::Digest& work);
   // All ranks: they have the pieces of rank 0, and open its files.
   void share(const Room&);
+  // What a run says before its first piece: as begin() and share(), of files in another folder, which go again.
+  std::string forecast(const std::string& folder, const Room&);
   // Nothing was begun.
   void leave();
   bool is_done() const { return left_.empty(); }
@@ -42,13 +44,16 @@ class ResultPass {
   void tell_of_values() const;
 
  private:
-  void open_writers();
+  void open_writers(const std::string& folder, bool resume);
+  void choose(i64 memory);
+  std::string said(const Room&) const;
+  std::string beyond() const;
   void go();
   std::vector<i64> counts() const;
   Format joined(const Format&) const;
   pieces::Demand demand(const Region& box, i64 ahead) const;
   Region at_origin(Region box) const;
-  io::RegionWriteOptions write_options(std::size_t output) const;
+  io::RegionWriteOptions write_options(std::size_t output, bool resume) const;
   Shape common_chunk() const;
   std::vector<std::string> identities() const;
   pieces::Arrays read(const Region& box);

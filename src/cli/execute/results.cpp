@@ -10,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/files/files.hpp"
 #include "base/text.hpp"
@@ -87,6 +88,15 @@ void check_different(const Program& program, const std::vector<std::string>& pat
   }
 }
 
+bool is_zarr(const std::string& path) {
+  return base::to_lower(path).ends_with(".zarr");
+}
+
+// Resolutions that a file of this name gets.
+int levels_of(const std::string& path, const OutputOptions& options) {
+  return base::to_lower(path).ends_with(".ome.zarr") ? options.levels : 1;
+}
+
 io::WriteOptions parse_written(const OutputOptions& options) {
   io::WriteOptions result;
   if (options.quality) result.quality = *options.quality;
@@ -125,6 +135,10 @@ std::vector<io::WriteOptions> written_as(const std::vector<std::string>& paths, 
       std::none_of(paths.begin(), paths.end(), [&](const std::string& path) { return levels_of(path, options) > 1; }))
     fail(fmt::format("--levels {} is of OME-Zarr, but no file of it is written", options.levels),
          "add -o FILE.ome.zarr");
+  for (const auto& [flag, box] : {std::pair("--chunk", options.chunk), std::pair("--shard", options.shard)})
+    if (!box.empty() && std::ranges::none_of(paths, is_zarr))
+      fail(fmt::format("{} {}: chunks and shards are of Zarr, but no file of it is written", flag, base::quoted(box)),
+           "add -o FILE.zarr");
   if (!options.compression.empty() && !any)
     fail(fmt::format("--compression {} is given, but no file for the result", base::quoted(options.compression)),
          "add -o FILE");
@@ -194,8 +208,12 @@ std::string numbers_of(const Array& array, const std::string& name) {
 
 }  // namespace
 
-int levels_of(const std::string& path, const OutputOptions& options) {
-  return base::to_lower(path).ends_with(".ome.zarr") ? options.levels : 1;
+io::RegionWriteOptions by_regions(const std::string& path, const io::WriteOptions& how, const OutputOptions& options) {
+  io::RegionWriteOptions all{.write = how, .levels = levels_of(path, options)};
+  if (!is_zarr(path)) return all;
+  if (!options.chunk.empty()) all.chunk = parse_shape(options.chunk, "--chunk");
+  if (!options.shard.empty()) all.shard = parse_shape(options.shard, "--shard");
+  return all;
 }
 
 void OutputOptions::check() const {
@@ -209,6 +227,8 @@ void OutputOptions::check() const {
   constexpr int most_levels = 32;
   if (levels < 1 || levels > most_levels)
     fail(fmt::format("--levels {} cannot be used, expected 1 to {}", levels, most_levels));
+  if (!chunk.empty()) parse_shape(chunk, "--chunk");
+  if (!shard.empty()) parse_shape(shard, "--shard");
   parse_written(*this);
 }
 
@@ -323,13 +343,17 @@ std::vector<Array> join_lanes(const Program& program, const Lanes& lanes,
 
 namespace {
 
-// An array whose file is a folder, complete on the disk and without its name.
-std::unique_ptr<io::RegionWriter> in_folder(const std::string& path, const Array& array, const io::WriteOptions& how,
-                                            int levels) {
-  std::unique_ptr<io::RegionWriter> writer =
-      io::create_regions(path, array.format(), array.shape(), {.write = how, .levels = levels});
-  writer->write({std::vector<i64>(array.shape().size(), 0), array.shape()}, array);
-  writer->sync();
+// An array that is written by regions, complete on the disk and without its name.
+std::unique_ptr<io::RegionWriter> partial(const std::string& path, const Array& array,
+                                          const io::RegionWriteOptions& how) {
+  std::unique_ptr<io::RegionWriter> writer = io::create_regions(path, array.format(), array.shape(), how);
+  try {
+    writer->write({std::vector<i64>(array.shape().size(), 0), array.shape()}, array);
+    writer->sync();
+  } catch (...) {
+    writer->discard();
+    throw;
+  }
   return writer;
 }
 
@@ -369,7 +393,7 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
     io::WriteOptions how = destinations.written[i];
     how.header = headers[i];
     if (!io::is_writable_name(path)) {
-      folders.push_back(in_folder(path, final[i], how, levels_of(path, options)));
+      folders.push_back(partial(path, final[i], by_regions(path, how, options)));
       reports.push_back(folders.back()->report());
       continue;
     }

@@ -8,6 +8,7 @@
 #include "cli/execute/inputs.hpp"
 #include "cli/execute/values.hpp"
 #include "cli/options/options.hpp"
+#include "io/regions/regions.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::cli {
@@ -19,6 +20,7 @@ struct OutputOptions {
   std::string compression;          // "NAME" or "NAME:LEVEL"; "" for the habit of each format
   std::optional<int> quality;       // of JPEG, 1 to 100
   int levels = 1;                   // of an OME-Zarr
+  std::string chunk, shard;         // of Zarr, "256x256"; "" for the format's habit
   std::string format;               // suffix of the format of what has no suffix: pipes, "-" (standard output)
   std::vector<SourceFile> sources;  // that are not written over
 
@@ -26,8 +28,8 @@ struct OutputOptions {
   void check() const;
 };
 
-// Resolutions that a file of this name gets: 1 of all but OME-Zarr.
-int levels_of(const std::string& path, const OutputOptions&);
+// What a file of this name gets of them, by regions: --levels is of OME-Zarr, --chunk and --shard of Zarr.
+io::RegionWriteOptions by_regions(const std::string& path, const io::WriteOptions&, const OutputOptions&);
 
 // Where each output of the program goes; "" for one that is not kept.
 struct Destinations {

@@ -3,11 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "base/text.hpp"
+#include "cli/batch/batch.hpp"
+#include "cli/batch/journal.hpp"
 #include "cli/command.hpp"
-#include "cli/execute/batch.hpp"
 #include "cli/execute/execute.hpp"
 #include "cli/execute/on_ranks.hpp"
 #include "cli/options/filter_options.hpp"
@@ -78,8 +81,8 @@ void share_range(FilterVerb& verb, const FilterInfo& info) {
 }
 
 // One file. Programs are kept, so that files alike compile once.
-int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& file, RunSettings& settings,
-            const base::InterruptGuard& interrupt) {
+std::unique_ptr<Execution> open(const FilterVerb& verb, const FilterInfo& info, const std::string& file,
+                                RunSettings settings, const base::InterruptGuard& interrupt) {
   const int table_rank = verb.options.table_rank();
   const std::shared_ptr<io::RegionReader> parts = io::open_parts(file, settings.input.reading.of("image"));
   io::Image image;
@@ -98,8 +101,10 @@ int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& f
   const Format natural = grey ? Format(stored.fields[0].type) : stored;
   const Format format = settings.input.unit ? in_unit(natural) : natural;
   const FilterRequest request = verb.options.request(verb.name, rank, header);
-  verb.options.note_nodata(format);
-  verb.options.note_rounding(verb.name, format, settings.output.files);
+  if (settings.warns) {
+    verb.options.note_nodata(format);
+    verb.options.note_rounding(verb.name, format, settings.output.files);
+  }
   const auto filter = [&] {
     try {
       return engine::make_filter(request, format, rank);
@@ -120,12 +125,13 @@ int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& f
     settings.input.open[file] = parts;
   else
     settings.input.read[file] = std::move(image);
-  Adjust adjust{[&](Lanes& lanes) { place(lanes, *filter, request, extents_of(lanes, extents)); }, {}};
-  if (filter->extent == Extent::full) adjust.arrays = [&](Lanes& lanes) { continue_images(lanes, *filter); };
-  return execute(filter->program, verb.name, words, {}, settings, interrupt, adjust);
+  Adjust adjust{[=](Lanes& lanes) { place(lanes, *filter, request, extents_of(lanes, extents)); }, {}};
+  if (filter->extent == Extent::full) adjust.arrays = [=](Lanes& lanes) { continue_images(lanes, *filter); };
+  return std::make_unique<Execution>(filter->program, verb.name, words, std::map<std::string, double>(),
+                                     std::move(settings), interrupt, std::move(adjust));
 }
 
-int run(FilterVerb& verb, const base::InterruptGuard& interrupt) {
+int run(FilterVerb& verb, const CLI::App& app, const base::InterruptGuard& interrupt) {
   if (verb.list) {
     fmt::print("{}", list_of_filters(verb.name));
     return done;
@@ -138,9 +144,10 @@ int run(FilterVerb& verb, const base::InterruptGuard& interrupt) {
                 fmt::format("write tessera filter {} FILE -o FILE", verb.name));
   share_range(verb, info);
   verb.settings.check();
-  return run_batch(verb.images, verb.settings, interrupt, [&](const std::string& file, RunSettings settings) {
-    return run_one(verb, info, file, settings, interrupt);
-  });
+  const auto one = [&](const std::string& file, RunSettings settings) {
+    return open(verb, info, file, std::move(settings), interrupt);
+  };
+  return run_batch({verb.name, verb.images, verb.settings, work_of(app) + "\n" + verb.name, one}, interrupt);
 }
 
 }  // namespace
@@ -150,16 +157,17 @@ Verb add_filter(CLI::App& root) {
   auto verb = std::make_shared<FilterVerb>();
   app->add_option("name", verb->name, "gaussian, median, convolve, ...: --list says which there are")
       ->type_name("NAME");
-  app->add_option("image", verb->images, "the image or volume; of several each by itself, -o 'out/{stem}.tif'")
+  app->add_option("image", verb->images,
+                  "the image or volume; of several, or of a folder, each by itself, -o 'out/{stem}.tif'")
       ->type_name("FILE...");
   app->add_flag("--list", verb->list, "describe every filter and its options, or the one that is named");
   verb->settings.declare(*app);
   verb->settings.declare_mpi(*app);
   verb->options.declare_later(*app);
-  return {app, [verb] {
+  return {app, [verb, app] {
             return on_ranks(verb->settings, [&](const RunSettings& settings, const base::InterruptGuard& interrupt) {
               verb->settings = settings;
-              return run(*verb, interrupt);
+              return run(*verb, *app, interrupt);
             });
           }};
 }

@@ -1,15 +1,21 @@
 // `tessera run`: files in, files out.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "base/text.hpp"
-#include "cli/execute/batch.hpp"
+#include "cli/batch/batch.hpp"
+#include "cli/batch/journal.hpp"
 #include "cli/execute/execute.hpp"
 #include "cli/execute/on_ranks.hpp"
 #include "cli/verbs.hpp"
+#include "engine/program_impl.hpp"
+#include "ir/graph.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -71,7 +77,7 @@ Words files_of(const Program& program, const std::vector<std::string>& words,
   return result;
 }
 
-int run(const RunVerb& verb, RunSettings settings, const base::InterruptGuard& interrupt) {
+int run(const RunVerb& verb, const CLI::App& app, RunSettings settings, const base::InterruptGuard& interrupt) {
   settings.check();
   std::map<std::string, double> scalars;
   const Program program = verb.program.load(scalars, settings.plan.compile_limit, &settings.output.sources);
@@ -80,11 +86,15 @@ int run(const RunVerb& verb, RunSettings settings, const base::InterruptGuard& i
   const Words words = files_of(program, verb.words, scalars);
   const std::string label = identifier_of(verb.program.path);
   if (words.files.empty()) return execute(program, label, verb.words, scalars, settings, interrupt);
-  return run_batch(words.files, settings, interrupt, [&](const std::string& file, const RunSettings& of_file) {
+  const auto one = [&](const std::string& file, RunSettings of_file) {
     std::vector<std::string> own = words.others;
     own.push_back(words.input + "=" + file);
-    return execute(program, label, own, scalars, of_file, interrupt);
-  });
+    return std::make_unique<Execution>(program, label, own, scalars, std::move(of_file), interrupt);
+  };
+  std::string work = work_of(app) + "\n" + ir::print(program.impl().graph);
+  for (const std::string& word : words.others) work += "\n" + word;
+  for (const auto& [name, value] : scalars) work += fmt::format("\n{} {:a}", name, value);
+  return run_batch({label, words.files, settings, std::move(work), one}, interrupt);
 }
 
 }  // namespace
@@ -95,12 +105,13 @@ Verb add_run(CLI::App& root) {
   verb->settings.input.note_nodata = true;
   verb->program.declare(*app);
   app->add_option("inputs", verb->words,
-                  "inputs in order: FILE, NAME=FILE or NAME=NUMBER; several files of one input run one by one");
+                  "inputs in order: FILE, NAME=FILE or NAME=NUMBER; several files of one input, or a folder of them, "
+                  "run each by itself");
   verb->settings.declare(*app);
   verb->settings.declare_mpi(*app);
-  return {app, [verb] {
+  return {app, [verb, app] {
             return on_ranks(verb->settings, [&](const RunSettings& settings, const base::InterruptGuard& interrupt) {
-              return run(*verb, settings, interrupt);
+              return run(*verb, *app, settings, interrupt);
             });
           }};
 }

@@ -41,6 +41,7 @@ RegionPlan plan_regions(const Program::Impl&, const std::vector<i64>& whole, con
 struct RegionNeeds {
   std::vector<Region> reads;  // of every input, empty ones of scalars, as Program::reads
   i64 memory = 0;             // bytes on the host beside inputs and results; code is made to know them
+  double points = 0;          // that are computed of results and of what lies between steps
 };
 // `whole`: the parameters of the whole. Throw as Program::reads does.
 RegionNeeds needs_of(const Program&, const std::vector<Region>& regions, const std::vector<i64>& whole,

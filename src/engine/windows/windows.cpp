@@ -120,7 +120,11 @@ engine::RegionNeeds engine::needs_of(const Program& program, const std::vector<R
                                      const std::vector<i64>& whole, const RunOptions& options) {
   const AskedRegions asked(program.impl(), regions, whole, options);
   RegionNeeds needs{asked.reads()};
-  for (const RegionStep& step : asked.plan.steps) needs.memory += bytes_of_step(step, asked.whole, asked.options);
+  for (const RegionStep& step : asked.plan.steps) {
+    needs.memory += bytes_of_step(step, asked.whole, asked.options);
+    for (const Shape& shape : step.program->output_shapes(step.cut.parameters()))
+      needs.points += static_cast<double>(element_count(shape));
+  }
   return needs;
 }
 

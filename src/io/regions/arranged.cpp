@@ -96,7 +96,7 @@ class ArrangedReader : public RegionReader {
     constexpr i64 copies = 2;  // as in the file, and arranged
     return file_->beside(box) + (direct_ ? 0 : copies * bytes_of(box, file_->layout().element));
   }
-  void keep_chunks(i64 bytes) override { file_->keep_chunks(bytes); }
+  i64 keep_chunks(i64 bytes) override { return file_->keep_chunks(bytes); }
 
  private:
   std::unique_ptr<FileReader> file_;
@@ -142,7 +142,9 @@ class ArrangedWriter : public RegionWriter {
   }
   i64 beside(const Region& region) const override {
     const Region box = in_file(region, file_->layout().shape, letters_, header_.axes);
-    return file_->beside(box) + 2 * bytes_of(box, file_->layout().element);
+    // In the file's order, and one behind the other; as the file's type.
+    const i64 copies = (letters_.empty() || !arranging_copies(letters_) ? 0 : 2) + (converts_ ? 1 : 0);
+    return file_->beside(box) + copies * bytes_of(box, file_->layout().element);
   }
   WriteReport report() const override {
     WriteReport report;

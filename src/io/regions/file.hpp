@@ -18,6 +18,7 @@ struct FileLayout {
   std::string letters = {};      // a letter for each dimension (io/axes.hpp); empty: they are those of an array
   std::vector<Step> steps = {};  // for each dimension; empty: not said
   ImageHeader header = {};       // metadata alone; axes, steps and extents are filled in
+  Shape shard = {};              // of a file that is written: of chunks that stand in one file; empty: each alone
 };
 
 // As RegionReader and RegionWriter.
@@ -28,7 +29,7 @@ class FileReader {
   virtual void read(const Region&, const Array& to) const = 0;
   virtual std::string identity() const = 0;
   virtual i64 beside(const Region&) const { return 0; }
-  virtual void keep_chunks(i64 /*bytes*/) {}
+  virtual i64 keep_chunks(i64 /*bytes*/) { return 0; }
 };
 
 class FileWriter {
@@ -53,7 +54,8 @@ std::unique_ptr<RegionWriter> arranged(std::unique_ptr<FileWriter>, const Format
 // One row a format, in the order in which they are asked.
 struct RegionFormat {
   std::string_view name;
-  // Nothing where the path is of another format. Throws Error(io) where it is this one and damaged.
+  // Null: of files that an option describes. Nothing where the path is of another format. Throws Error(io) where it is
+  // this one and damaged.
   std::unique_ptr<FileReader> (*open)(const std::string& path, const ReadOptions&);
   std::vector<std::string_view> suffixes;  // that are written, lower case, with the dot
   // Null: not written by regions. `layout`: elements, extents, letters, steps and header as the file is to have them;
@@ -62,10 +64,12 @@ struct RegionFormat {
   // The order in which such a file has its dimensions, with channels, for an array with these letters (header.axes) and
   // so many fields: "tczyx". Null: as arrays have them.
   std::string (*letters)(const ImageHeader&, const Format&, int rank) = nullptr;
-  bool reads_axes = false;  // `open` looks at ReadOptions::axes itself
-  bool pages = false;       // and at the pages and the level
-  bool widens = false;      // bool is stored as uint8, 0 and 1, half as float
-  bool levels = false;      // `create` looks at RegionWriteOptions::levels
+  bool reads_axes = false;   // `open` looks at ReadOptions::axes itself
+  bool pages = false;        // and at the pages
+  bool reads_level = false;  // and at the level
+  bool widens = false;       // bool is stored as uint8, 0 and 1, half as float
+  bool levels = false;       // `create` looks at RegionWriteOptions::levels
+  bool chunks = false;       // and takes chunks and shards of any extents
 };
 const std::vector<RegionFormat>& region_formats();
 

@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
 #include "base/text.hpp"
 #include "io/axes.hpp"
 #include "io/codec.hpp"
 #include "io/formats/numbers.hpp"
+#include "io/formats/plain.hpp"
 #include "io/formats/volume.hpp"
 #include "io/metadata.hpp"
 #include "io/regions/file.hpp"
@@ -47,7 +50,7 @@ class RenamedReader : public FileReader {
   void read(const Region& region, const Array& to) const override { file_->read(region, to); }
   std::string identity() const override { return file_->identity() + ", axes " + layout_.letters; }
   i64 beside(const Region& region) const override { return file_->beside(region); }
-  void keep_chunks(i64 bytes) override { file_->keep_chunks(bytes); }
+  i64 keep_chunks(i64 bytes) override { return file_->keep_chunks(bytes); }
 
  private:
   std::unique_ptr<FileReader> file_;
@@ -55,10 +58,11 @@ class RenamedReader : public FileReader {
 };
 
 // The file's letters for an array, and the header by which its elements are arranged.
-FileLayout layout_for_file(const RegionFormat& format, const Format& element, const Shape& shape, ImageHeader& header) {
-  FileLayout layout{std::string(format.name), element, shape, {}, "", header.steps, header};
+FileLayout layout_for_file(const RegionFormat& format, const Format& element, const Shape& shape, ImageHeader& header,
+                           const RegionWriteOptions& options) {
+  FileLayout layout{std::string(format.name), element, shape, options.chunk, "", header.steps, header, options.shard};
   const int rank = static_cast<int>(shape.size());
-  const std::string letters = format.letters(header, element, rank);
+  const std::string letters = format.letters != nullptr ? format.letters(header, element, rank) : "";
   if (letters.empty()) return layout;
   if (header.axes.size() != shape.size()) header.axes = usual_letters(shape.size());
   // One point says what all of them become.
@@ -68,10 +72,19 @@ FileLayout layout_for_file(const RegionFormat& format, const Format& element, co
   layout.element = in_file.format();
   layout.shape = in_file.shape();
   layout.steps.assign(header.steps.empty() ? 0 : letters.size(), Step{});
+  // A channel alone, samples together.
+  for (Shape* box : {&layout.chunk, &layout.shard}) {
+    if (box->empty()) continue;
+    box->assign(letters.size(), 1);
+    for (std::size_t d = 0; d < letters.size(); ++d)
+      if (letters[d] == 's') (*box)[d] = layout.shape[d];
+  }
   std::string free = letters;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const std::size_t at = free.find(header.axes[d]);
     layout.shape[at] = shape[d];
+    if (!options.chunk.empty()) layout.chunk[at] = options.chunk[d];
+    if (!options.shard.empty()) layout.shard[at] = options.shard[d];
     if (d < header.steps.size()) layout.steps[at] = header.steps[d];
     free[at] = ' ';
   }
@@ -87,14 +100,17 @@ const std::vector<RegionFormat>& region_formats() {
        .suffixes = {".zarr"},
        .create = create_zarr,
        .letters = zarr_letters,
-       .levels = true},
+       .reads_level = true,
+       .levels = true,
+       .chunks = true},
       {.name = "TIFF",
        .open = open_tiff,
        .suffixes = {".tif", ".tiff"},
        .create = create_tiff,
        .letters = tiff_letters,
        .reads_axes = true,
-       .pages = true},
+       .pages = true,
+       .reads_level = true},
       {.name = "NRRD",
        .open = open_nrrd,
        .suffixes = {".nrrd"},
@@ -108,19 +124,24 @@ const std::vector<RegionFormat>& region_formats() {
        .letters = metaimage_letters,
        .widens = true},
       {.name = "NumPy", .open = open_npy, .suffixes = {".npy"}, .create = create_npy, .letters = npy_letters},
+      {.name = "raw", .open = nullptr, .suffixes = {".raw"}, .create = create_plain, .widens = true},
   };
   return formats;
 }
 
 std::unique_ptr<RegionReader> open_parts(const std::string& path, const ReadOptions& options) {
   for (const RegionFormat& format : region_formats()) {
-    std::unique_ptr<FileReader> file = format.open(path, options);
+    // What an option describes is nothing else.
+    const bool described = !options.raw.empty();
+    if (described != (format.open == nullptr)) continue;
+    std::unique_ptr<FileReader> file = described ? open_plain(path, options) : format.open(path, options);
     if (file == nullptr) continue;
     const Source source{{}, path, options};
     if (options.page >= 0 && !format.pages)
       source.fail(format.name, "it has no pages, but --page is given", "pages are of TIFF files");
-    if (options.level > 0 && !format.pages)
-      source.fail(format.name, fmt::format("it has no levels, but level {} is asked for", options.level));
+    if (options.level > 0 && !format.reads_level)
+      source.fail(format.name, fmt::format("it has one level, but level {} is asked for", options.level),
+                  "levels are of TIFF and OME-Zarr");
     if (options.axes.empty() || format.reads_axes) return arranged(std::move(file));
     FileLayout layout = renamed(file->layout(), options.axes, path);
     return arranged(std::make_unique<RenamedReader>(std::move(file), std::move(layout)));
@@ -143,9 +164,18 @@ std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Form
   if (options.levels > 1 && !format->levels)
     throw Error(ErrorClass::argument, fmt::format("cannot write {}: {} levels were asked for, but {} has one",
                                                   base::quoted(path, 1024), options.levels, format->name));
+  for (const auto& [box, what] : {std::pair(options.chunk, "chunks"), std::pair(options.shard, "shards")}) {
+    if (box.empty()) continue;
+    if (!format->chunks)
+      throw Error(ErrorClass::argument, fmt::format("cannot write {}: {} of {} were asked for, which are of Zarr",
+                                                    base::quoted(path, 1024), what, to_string(box)));
+    if (box.size() != shape.size())
+      throw Error(ErrorClass::argument, fmt::format("cannot write {}: {} of {} were asked for an array of {}",
+                                                    base::quoted(path, 1024), what, to_string(box), to_string(shape)));
+  }
   ImageHeader header = header_or_axes(options.write.header, shape);
   const ImageHeader written = header;
-  FileLayout layout = layout_for_file(*format, element, shape, header);
+  FileLayout layout = layout_for_file(*format, element, shape, header, options);
   layout.header = written;
   const ElementType own = element.is_struct() ? element.fields[0].type : element.scalar;
   const ElementType stored = options.write.type ? *options.write.type
@@ -158,6 +188,11 @@ std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Form
   if (!lost) lost = lost_in_array(options.write.header, name, shape);
   lose_places(options.write.header, name, shape, *lost);
   return arranged(std::move(file), element, shape, std::move(header), format->widens, std::move(*lost));
+}
+
+bool is_array_folder(const std::string& path) {
+  std::error_code ec;
+  return std::filesystem::is_directory(path, ec) && is_zarr_folder(path);
 }
 
 bool is_written_by_regions(const std::string& path) {

@@ -37,8 +37,8 @@ class RegionReader {
   virtual std::string identity() const = 0;
   // Bytes that one call of read() takes beside `to`, at most.
   virtual i64 beside(const Region&) const { return 0; }
-  // Chunks that it may keep decompressed, in bytes.
-  virtual void keep_chunks(i64 /*bytes*/) {}
+  // Chunks that it may keep decompressed, in bytes; how much of that it may come to.
+  virtual i64 keep_chunks(i64 /*bytes*/) { return 0; }
 };
 
 // Of files that are written whole: the path is as it was until commit().
@@ -63,8 +63,8 @@ class RegionWriter {
   virtual void discard() = 0;
 };
 
-// Of Zarr folders, TIFF, .npy, NRRD and MetaImage; null where the file is of a format without parts, and no more of it
-// was read than its beginning. Options as of read_image().
+// Of Zarr folders, TIFF, .npy, NRRD and MetaImage, and of what ReadOptions::raw describes; null where the file is of a
+// format without parts, and no more of it was read than its beginning. Options as of read_image().
 std::unique_ptr<RegionReader> open_parts(const std::string& path, const ReadOptions& = {});
 
 // Processes that write one file together: number 0 begins it, then the others join it, then all write; at last 0 alone
@@ -81,10 +81,15 @@ struct RegionWriteOptions {
   // in y and x, and in z where slices are about as far apart as rows: means, rounded half to even, made by commit().
   int levels = 1;
   Writers writers = {};
+  // Of Zarr, in the dimensions of the array: what is packed at once, and what is one file, of whole chunks. Empty: as
+  // the format has it, and each chunk is a file.
+  Shape chunk = {}, shard = {};
 };
 // Throws Error(argument) where the format cannot hold such an array or cannot be written by regions.
 std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Format&, const Shape&,
                                              const RegionWriteOptions& = {});
+// A folder that is read as an array, or says of itself that it is one.
+bool is_array_folder(const std::string& path);
 bool is_written_by_regions(const std::string& path);  // by its suffix
 std::string partial_name(const std::string& path);
 // Throws Error(io): what another writer has begun is not seen by this one.

@@ -234,7 +234,11 @@ class TiffRegionReader : public FileReader {
                        to_string(layout_.shape), layout_.element.name(), options.level, options.page, options.last_page,
                        layout_.letters);
   }
-  void keep_chunks(i64 bytes) override { kept_.bound(bytes); }
+  i64 keep_chunks(i64 bytes) override {
+    kept_.bound(bytes);
+    if (listing_.page(0).plain_rows) return 0;
+    return std::min(bytes, element_count(layout_.shape) * static_cast<i64>(layout_.element.size()));
+  }
 
   i64 beside(const Region& region) const override {
     const ListedPage& first = listing_.page(0);

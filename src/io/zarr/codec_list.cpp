@@ -217,7 +217,16 @@ nlohmann::ordered_json print_codecs(const ArrayMetadata& array) {
                                   {"blocksize", 0}};
     list.push_back(printed);
   }
-  return list;
+  if (!array.shards) return list;
+  json index =
+      json::array({{{"name", "bytes"}, {"configuration", {{"endian", array.shards->swapped ? "big" : "little"}}}}});
+  if (array.shards->checked) index.push_back({{"name", "crc32c"}});
+  return json::array({{{"name", "sharding_indexed"},
+                       {"configuration",
+                        {{"chunk_shape", array.unit},
+                         {"codecs", list},
+                         {"index_codecs", index},
+                         {"index_location", array.shards->at_end ? "end" : "start"}}}}});
 }
 
 }  // namespace tessera::io::zarr

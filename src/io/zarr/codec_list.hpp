@@ -12,6 +12,6 @@ namespace tessera::io::zarr {
 // known, and what is.
 void parse_codecs(const Value& list, ArrayMetadata&);
 void parse_compressor(const Value& all, ArrayMetadata&);
-nlohmann::ordered_json print_codecs(const ArrayMetadata&);  // of arrays without shards
+nlohmann::ordered_json print_codecs(const ArrayMetadata&);
 
 }  // namespace tessera::io::zarr

@@ -72,6 +72,10 @@ ShardIndex read_index(const ArrayMetadata&, const Bytes& shard, const std::strin
 // `within`: which unit of the shard, by dimension of the array. False where it is not there.
 bool read_unit(const ArrayMetadata&, const ShardIndex&, std::span<const i64> within, const Bytes& shard,
                std::span<std::byte> to, const std::string& path);
+// The place of a unit in that index.
+std::size_t place_in_index(const ArrayMetadata&, std::span<const i64> within);
+// The index as the file has it; its numbers are those of places from the file's first byte on.
+std::vector<std::byte> print_index(const ArrayMetadata&, const ShardIndex&);
 // The file of a chunk without shards.
 void read_chunk(const ArrayMetadata&, const Bytes& file, std::span<std::byte> to, const std::string& path);
 

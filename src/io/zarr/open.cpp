@@ -1,12 +1,14 @@
 // Which array a path means; see zarr.hpp.
 //
-//   scan.ome.zarr      a group with multiscales: the finest level of the first image
+//   scan.ome.zarr      a group with multiscales: the level that is asked for of the first image, the finest
 //   scan.ome.zarr/1    an array; the group above it says what its dimensions are, if it lists the array
 //   other.zarr         an array, or a group of one array and nothing else
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -118,7 +120,11 @@ std::string listed(const std::vector<std::string>& names, std::string_view what)
 
 std::unique_ptr<FileReader> open_group(const Node& group, const ReadOptions& options) {
   if (const std::optional<Multiscale> image = multiscale_of(group)) {
-    const Multiscale::Level& level = image->levels.front();
+    const auto wanted = static_cast<std::size_t>(options.level), count = image->levels.size();
+    if (wanted >= count)
+      fail(group.folder,
+           fmt::format("its image has {} level{}, asked for level {} (from 0)", count, count == 1 ? "" : "s", wanted));
+    const Multiscale::Level& level = image->levels[wanted];
     const std::string folder = join(group.folder, level.path);
     const std::optional<Node> node = node_at(folder);
     if (!node || !node->array)
@@ -126,6 +132,8 @@ std::unique_ptr<FileReader> open_group(const Node& group, const ReadOptions& opt
            fmt::format("its image is said to be in {}, but no array is there", base::quoted(level.path, 80)));
     return open_array(*node, &group, &*image, &level, options);
   }
+  if (options.level > 0)
+    fail(group.folder, fmt::format("it is a group without levels, but level {} is asked for", options.level));
   const auto [arrays, groups] = members_of(group);
   if (arrays.size() == 1 && groups.empty()) {
     const std::optional<Node> node = node_at(join(group.folder, arrays[0]));
@@ -142,12 +150,22 @@ std::unique_ptr<FileReader> open_group(const Node& group, const ReadOptions& opt
 }  // namespace
 }  // namespace zarr
 
+bool is_zarr_folder(const std::string& path) {
+  struct stat info{};
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{zarr::v3_file, zarr::v2_array_file, zarr::v2_group_file},
+      [&](std::string_view name) { return ::stat(zarr::join(path, name).c_str(), &info) == 0; });
+}
+
 std::unique_ptr<FileReader> open_zarr(const std::string& given, const ReadOptions& options) {
   using namespace zarr;
   const std::string path = without_slashes(given);
   if (!is_folder(path)) return nullptr;
   const std::optional<Node> node = node_at(path);
   if (!node) return nullptr;
+  if (node->array && options.level > 0)
+    fail(path, fmt::format("it is one array, but level {} is asked for", options.level),
+         "levels are of the group of an OME-Zarr");
   return node->array ? open_with_group(*node, options) : open_group(*node, options);
 }
 

@@ -58,7 +58,13 @@ class Reader : public FileReader {
         indices_(std::max(index_memory, array_.shards ? index_bytes(array_) : 0)) {}
 
   const FileLayout& layout() const override { return layout_; }
-  void keep_chunks(i64 bytes) override { units_.limit(bytes); }
+  i64 keep_chunks(i64 bytes) override {
+    units_.limit(bytes);
+    double all = static_cast<double>(bytes_);
+    for (std::size_t d = 0; d < layout_.shape.size(); ++d)
+      all *= static_cast<double>((layout_.shape[d] - 1) / array_.unit[d] + 1);
+    return static_cast<i64>(std::min(static_cast<double>(bytes), all));
+  }
 
   // What the folder says of itself, sizes and times of the files that say it, and the times of the folder and of the
   // folders in it, the first some thousand of them. A chunk that is written over in place, or replaced in a folder

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -21,16 +22,6 @@ i64 units_of(const ArrayMetadata& array) {
   i64 count = 1;
   for (std::size_t d = 0; d < array.chunk.size(); ++d) count *= array.chunk[d] / array.unit[d];
   return count;
-}
-
-// Which place of the index a unit has.
-i64 place_of(const ArrayMetadata& array, std::span<const i64> within) {
-  i64 place = 0;
-  for (std::size_t i = 0; i < within.size(); ++i) {
-    const std::size_t d = array.shards->order.empty() ? i : static_cast<std::size_t>(array.shards->order[i]);
-    place = place * (array.chunk[d] / array.unit[d]) + within[d];
-  }
-  return place;
 }
 
 void read_stored(const ArrayMetadata& array, const Bytes& file, i64 offset, i64 size, std::span<std::byte> to,
@@ -54,6 +45,29 @@ void read_stored(const ArrayMetadata& array, const Bytes& file, i64 offset, i64 
 
 }  // namespace
 
+std::size_t place_in_index(const ArrayMetadata& array, std::span<const i64> within) {
+  i64 place = 0;
+  for (std::size_t i = 0; i < within.size(); ++i) {
+    const std::size_t d = array.shards->order.empty() ? i : static_cast<std::size_t>(array.shards->order[i]);
+    place = place * (array.chunk[d] / array.unit[d]) + within[d];
+  }
+  return static_cast<std::size_t>(place);
+}
+
+std::vector<std::byte> print_index(const ArrayMetadata& array, const ShardIndex& index) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(index_bytes(array)));
+  std::byte* to = bytes.data();
+  const auto put = [&](auto number) {
+    auto raw = std::bit_cast<std::array<std::byte, sizeof(number)>>(number);
+    if (array.shards->swapped) std::ranges::reverse(raw);
+    to = std::ranges::copy(raw, to).out;
+  };
+  for (const std::uint64_t number : index) put(number);
+  const auto written = static_cast<std::size_t>(to - bytes.data());
+  if (array.shards->checked) put(crc32c(std::span(bytes).first(written)));
+  return bytes;
+}
+
 i64 index_bytes(const ArrayMetadata& array) {
   return units_of(array) * bytes_a_place + (array.shards->checked ? checksum_bytes : 0);
 }
@@ -74,7 +88,7 @@ ShardIndex read_index(const ArrayMetadata& array, const Bytes& shard, const std:
 
 bool read_unit(const ArrayMetadata& array, const ShardIndex& index, std::span<const i64> within, const Bytes& shard,
                std::span<std::byte> to, const std::string& path) {
-  const auto place = static_cast<std::size_t>(place_of(array, within));
+  const std::size_t place = place_in_index(array, within);
   const std::uint64_t offset = index[2 * place], length = index[2 * place + 1];
   if (offset == no_unit && length == no_unit) return false;
   const auto size = static_cast<std::uint64_t>(shard.size);

@@ -2,20 +2,23 @@
 //
 // All of it lies in the partial folder until commit(): metadata first, then a file for each chunk. A file is written in
 // a folder of its own, .writing, and gets its name when it is whole, so that a process that is killed leaves whole
-// chunks alone. Chunks of zeros have no file.
+// chunks alone. Chunks of zeros have no file; in a shard, a file of several chunks, they have no place.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <new>
 #include <system_error>
 #include <utility>
 
 #include "base/text.hpp"
+#include "data/regions.hpp"
 #include "io/axes.hpp"
 #include "io/regions/partial_file.hpp"
 #include "io/regions/raw.hpp"
@@ -106,13 +109,32 @@ Shape chunk_of(const std::string& path, const FileLayout& layout) {
   return chunk;
 }
 
+// Empty: none are asked for. Each has whole chunks.
+Shape shard_of(const std::string& path, const FileLayout& layout) {
+  for (std::size_t d = 0; d < layout.shard.size(); ++d)
+    if (layout.shard[d] < layout.chunk[d] ||
+        (layout.chunk[d] < layout.shape[d] && layout.shard[d] % layout.chunk[d] != 0))
+      cannot_hold(path,
+                  fmt::format("shards of {} were asked for, which are not made of whole chunks of {}",
+                              to_string(layout.shard), to_string(layout.chunk)),
+                  "give extents that are multiples of those, or others for chunks as well");
+  return layout.shard;
+}
+
 ArrayMetadata metadata_of(const FileLayout& layout, const Shape& shape, const std::vector<ByteCodec>& packing) {
   ArrayMetadata array;
   array.shape = shape;
   array.type = layout.element.scalar;
   for (std::size_t d = 0; d < shape.size(); ++d)
-    array.chunk.push_back(std::min(layout.chunk[d], std::max<i64>(shape[d], 1)));
-  array.unit = array.chunk;
+    array.unit.push_back(std::min(layout.chunk[d], std::max<i64>(shape[d], 1)));
+  array.chunk = array.unit;
+  // Not larger than chunks of the array reach.
+  for (std::size_t d = 0; d < layout.shard.size(); ++d) {
+    const i64 reached = (std::max<i64>(shape[d], 1) + array.unit[d] - 1) / array.unit[d] * array.unit[d];
+    array.chunk[d] = std::min(layout.shard[d], reached);
+    if (array.unit[d] < layout.chunk[d]) array.chunk[d] = array.unit[d];
+  }
+  if (!layout.shard.empty()) array.shards = Shards{.swapped = std::endian::native == std::endian::big, .checked = true};
   array.chain.packing = packing;
   array.fill.assign(layout.element.size(), std::byte{0});
   // Names are to differ, so that q, of which there may be several, is none.
@@ -137,43 +159,103 @@ class ChunkWriter {
   const ArrayMetadata& metadata() const { return array_; }
   const std::string& folder() const { return folder_; }
 
-  // `from`: what the array has of this chunk.
-  void write(std::span<const i64> index, const Array& from) const {
-    const auto size = static_cast<std::size_t>(unit_bytes(array_));
-    std::vector<std::byte> padded;
-    std::span<const std::byte> elements;
-    if (from.shape() == array_.chunk && from.contiguous()) {
-      elements = std::span(from.as<const std::byte>(), size);
-    } else {
-      padded.resize(size);
-      const Array chunk = Array::borrow(padded.data(), array_.type, array_.chunk);
-      chunk.region(std::vector<i64>(from.shape().size(), 0), from.shape()).copy_from(from);
-      elements = padded;
-    }
+  // What the array has of a unit, by its place in the array.
+  using Units = std::function<Array(const Region&)>;
+
+  // A file: its units are asked for one after the other, or on all threads.
+  void write(std::span<const i64> index, const Units& units, bool parallel) const {
     const std::string path = join(folder_, chunk_name(array_, index));
-    if (is_zero(elements)) {
+    std::vector<std::byte> file;
+    if (array_.shards)
+      file = shard(index, units, parallel);
+    else
+      file = packed(units(place_of(index, std::vector<i64>(index.size(), 0))));
+    if (file.empty()) {
       if (resumed_) remove_file(path);
       return;
     }
-    const std::vector<std::byte> packed = encode(array_.chain, array_.type, array_.chunk, elements);
     static std::atomic<i64> count{0};
-    write_by(fmt::format("{}{}", temporary_, count.fetch_add(1, std::memory_order_relaxed)), path, packed);
+    write_by(fmt::format("{}{}", temporary_, count.fetch_add(1, std::memory_order_relaxed)), path, file);
+  }
+
+  // Bytes that writing so many files at once takes at most.
+  i64 beside(i64 files) const {
+    const i64 bytes = unit_bytes(array_), stored = most_stored(array_.chain, bytes);
+    if (!array_.shards) return files * (bytes + 2 * stored);
+    i64 units = 1;
+    for (std::size_t d = 0; d < array_.unit.size(); ++d) units *= array_.chunk[d] / array_.unit[d];
+    return std::min<i64>(units, run::cpu::thread_count(0)) * (bytes + stored) + 2 * units * stored;
   }
 
  private:
+  // Within the array; empty of what lies beyond it.
+  Region place_of(std::span<const i64> index, const std::vector<i64>& within) const {
+    Region place;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const i64 begin = index[d] * array_.chunk[d] + within[d] * array_.unit[d];
+      place.begin.push_back(std::min(begin, array_.shape[d]));
+      place.end.push_back(std::min(begin + array_.unit[d], array_.shape[d]));
+    }
+    return place;
+  }
+
+  // Nothing of zeros.
+  std::vector<std::byte> packed(const Array& from) const {
+    const auto size = static_cast<std::size_t>(unit_bytes(array_));
+    std::vector<std::byte> padded;
+    std::span<const std::byte> elements;
+    if (from.shape() == array_.unit && from.contiguous()) {
+      elements = std::span(from.as<const std::byte>(), size);
+    } else {
+      padded.resize(size);
+      const Array unit = Array::borrow(padded.data(), array_.type, array_.unit);
+      unit.region(std::vector<i64>(from.shape().size(), 0), from.shape()).copy_from(from);
+      elements = padded;
+    }
+    if (is_zero(elements)) return {};
+    return encode(array_.chain, array_.type, array_.unit, elements);
+  }
+
+  // Units one behind the other, in the order of the index, which stands at the end.
+  std::vector<std::byte> shard(std::span<const i64> index, const Units& units, bool parallel) const {
+    const std::size_t rank = index.size();
+    std::vector<i64> counts(rank);
+    i64 count = 1;
+    for (std::size_t d = 0; d < rank; ++d) count *= counts[d] = array_.chunk[d] / array_.unit[d];
+    std::vector<std::vector<std::byte>> parts(static_cast<std::size_t>(count));
+    run::cpu::parallel_tiles(count, parallel ? 0 : 1, [&](i64 n, int) {
+      std::vector<i64> within(rank);
+      for (std::size_t d = rank; d-- > 0; n /= counts[d]) within[d] = n % counts[d];
+      const Region place = place_of(index, within);
+      if (element_count(data::shape_of(place)) == 0) return;
+      parts[place_in_index(array_, within)] = packed(units(place));
+    });
+    ShardIndex places(2 * parts.size(), no_unit);
+    std::size_t size = 0;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      if (parts[k].empty()) continue;
+      places[2 * k] = size;
+      places[2 * k + 1] = parts[k].size();
+      size += parts[k].size();
+    }
+    if (size == 0) return {};
+    std::vector<std::byte> file;
+    file.reserve(size + static_cast<std::size_t>(index_bytes(array_)));
+    for (std::vector<std::byte>& part : parts) {
+      file.insert(file.end(), part.begin(), part.end());
+      part = {};
+    }
+    const std::vector<std::byte> end = print_index(array_, places);
+    file.insert(file.end(), end.begin(), end.end());
+    return file;
+  }
+
   const std::string folder_, temporary_;
   const ArrayMetadata array_;
   const bool resumed_;
 };
 
 // ---- the writer ----------------------------------------------------------------------------------------------------
-
-bool is_zarr_folder(const std::string& path) {
-  struct stat info{};
-  for (const std::string_view name : {v3_file, v2_array_file, v2_group_file})
-    if (::stat(join(path, name).c_str(), &info) == 0) return true;
-  return false;
-}
 
 // What may be taken away for the array: nothing else than arrays, and nothing at all.
 void check_replaceable(const std::string& path, const std::string& target) {
@@ -197,6 +279,7 @@ class Writer : public FileWriter {
     layout_.format_name = ome ? "OME-Zarr" : "Zarr";
     if (layout_.letters.empty() && ome) layout_.letters = usual_letters(layout_.shape.size());
     layout_.chunk = chunk_of(path_, layout_);
+    layout_.shard = shard_of(path_, layout_);
     if (options.levels < 1 || (options.levels > 1 && !ome))
       cannot_hold(path_,
                   fmt::format("{} levels were asked for, {}", options.levels,
@@ -213,6 +296,8 @@ class Writer : public FileWriter {
                            fmt::format("{}/{}-", temporary(), options.writers.number), std::move(array),
                            options.resume);
     }
+    // What is written together is a file.
+    layout_.chunk = arrays_[0].metadata().chunk;
     check_replaceable(path_, target_);
     resumed_ = options.writers.joins() ? join_others(texts) : begin(texts, options.resume);
   }
@@ -224,21 +309,22 @@ class Writer : public FileWriter {
     double chunks = 1;
     for (std::size_t d = 0; d < region.begin.size(); ++d)
       chunks *= static_cast<double>((region.end[d] - region.begin[d]) / layout_.chunk[d] + 1);
-    const double most = run::cpu::thread_count(0);
-    const i64 bytes = unit_bytes(arrays_[0].metadata());
-    return static_cast<i64>(std::min(chunks, most)) * (bytes + 2 * most_stored(arrays_[0].metadata().chain, bytes));
+    const double most = is_sharded() ? 1 : run::cpu::thread_count(0);
+    return arrays_[0].beside(static_cast<i64>(std::min(chunks, most)));
   }
 
   void write(const Region& region, const Array& from) override {
     check_chunks(layout_, path_, region, from);
-    over_chunks(region, layout_.chunk, true, [&](const std::vector<i64>& index, const Region& chunk) {
-      std::vector<i64> begin = chunk.begin, end = chunk.end;
+    const auto part = [&](const Region& unit) {
+      std::vector<i64> begin = unit.begin, end = unit.end;
       for (std::size_t d = 0; d < begin.size(); ++d) {
         begin[d] -= region.begin[d];
         end[d] -= region.begin[d];
       }
-      arrays_[0].write(index, from.region(begin, end));
-    });
+      return from.region(begin, end);
+    };
+    over_files(region, layout_.chunk, !is_sharded(),
+               [&](const std::vector<i64>& index) { arrays_[0].write(index, part, is_sharded()); });
   }
 
   void sync() override { sync_all(partial_); }
@@ -259,6 +345,7 @@ class Writer : public FileWriter {
   }
 
  private:
+  bool is_sharded() const { return arrays_[0].metadata().shards.has_value(); }
   std::string temporary() const { return join(partial_, writing_folder); }
 
   // The folder with its metadata: as it is to be, where the work is resumed. True where all of it was there.
@@ -294,9 +381,9 @@ class Writer : public FileWriter {
     return true;
   }
 
-  // Chunks of a region by number and place, on all threads or one after the other.
+  // Files of a region by number and place, on all threads or one after the other.
   template <class F>
-  void over_chunks(const Region& region, const Shape& chunk, bool parallel, const F& f) const {
+  void over_files(const Region& region, const Shape& chunk, bool parallel, const F& f) const {
     const std::size_t rank = chunk.size();
     Shape first(rank), counts(rank);
     i64 count = 1;
@@ -308,13 +395,8 @@ class Writer : public FileWriter {
     }
     const auto one = [&](i64 n, int) {
       std::vector<i64> index(rank);
-      Region place{std::vector<i64>(rank), std::vector<i64>(rank)};
-      for (std::size_t d = rank; d-- > 0; n /= counts[d]) {
-        index[d] = first[d] + n % counts[d];
-        place.begin[d] = index[d] * chunk[d];
-        place.end[d] = std::min(place.begin[d] + chunk[d], region.end[d]);
-      }
-      f(index, place);
+      for (std::size_t d = rank; d-- > 0; n /= counts[d]) index[d] = first[d] + n % counts[d];
+      f(index);
     };
     try {
       run::cpu::parallel_tiles(count, parallel ? 0 : 1, one);
@@ -334,23 +416,21 @@ class Writer : public FileWriter {
     for (std::size_t d = 0; d < layout_.shape.size(); ++d)
       halved.push_back(levels_[k].halvings[d] != levels_[k - 1].halvings[d]);
     const Shape& shape = levels_[k].shape;
-    over_chunks({std::vector<i64>(shape.size(), 0), shape}, level.metadata().chunk, false,
-                [&](const std::vector<i64>& index, const Region& place) {
-                  Region from = place;
-                  Shape shape_from(from.begin.size()), shape_to(from.begin.size());
-                  for (std::size_t d = 0; d < from.begin.size(); ++d) {
-                    if (halved[d]) {
-                      from.begin[d] *= 2;
-                      from.end[d] = std::min(2 * from.end[d], levels_[k - 1].shape[d]);
-                    }
-                    shape_from[d] = from.end[d] - from.begin[d];
-                    shape_to[d] = place.end[d] - place.begin[d];
-                  }
-                  const Array points(layout_.element, shape_from), means(layout_.element, shape_to);
-                  reader->read(from, points);
-                  halve(points, means, halved);
-                  level.write(index, means);
-                });
+    const auto mean = [&](const Region& place) {
+      Region from = place;
+      for (std::size_t d = 0; d < from.begin.size(); ++d)
+        if (halved[d]) {
+          from.begin[d] *= 2;
+          from.end[d] = std::min(2 * from.end[d], levels_[k - 1].shape[d]);
+        }
+      const Array points(layout_.element, data::shape_of(from));
+      Array means(layout_.element, data::shape_of(place));
+      reader->read(from, points);
+      halve(points, means, halved);
+      return means;
+    };
+    over_files({std::vector<i64>(shape.size(), 0), shape}, level.metadata().chunk, false,
+               [&](const std::vector<i64>& index) { level.write(index, mean, false); });
   }
 
   const std::string path_, target_, partial_;

@@ -15,6 +15,8 @@ std::unique_ptr<FileReader> open_zarr(const std::string& path, const ReadOptions
 // Version 3. A name that ends with .ome.zarr gives OME-Zarr 0.5, others a plain array. Throws Error(argument) where it
 // cannot hold the array, Error(io).
 std::unique_ptr<FileWriter> create_zarr(const std::string& path, const FileLayout&, const RegionWriteOptions&);
+// It says that it is an array or a group.
+bool is_zarr_folder(const std::string& path);
 // Time, channels, slices, rows, columns: the order of OME-Zarr.
 std::string zarr_letters(const ImageHeader&, const Format&, int rank);
 
