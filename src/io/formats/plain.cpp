@@ -135,7 +135,7 @@ std::unique_ptr<FileWriter> create_plain(const std::string& path, const FileLayo
                                          const RegionWriteOptions& options) {
   FileLayout plain = layout;
   plain.format_name = "raw";
-  return std::make_unique<PlainWriter>(create_raw(path, std::move(plain), "", options.resume));
+  return std::make_unique<PlainWriter>(create_raw(path, std::move(plain), "", options));
 }
 
 }  // namespace tessera::io
