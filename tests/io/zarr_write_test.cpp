@@ -168,9 +168,9 @@ TEST_F(ZarrWrite, ThePathIsAsItWasUntilCommit) {
 TEST_F(ZarrWrite, WhatIsNoZarrIsNotReplaced) {
   const FileLayout layout = layout_of(E::u8, {4, 4});
   put("a.zarr/precious", "text");
-  EXPECT_THAT(refused("a.zarr", layout, {}, ErrorClass::io), HasSubstr("a folder that is no Zarr array is there"));
+  EXPECT_THAT(refused("a.zarr", layout, {}, ErrorClass::io), HasSubstr("is a folder that is no Zarr array"));
   put("b.zarr", "text");
-  EXPECT_THAT(refused("b.zarr", layout, {}, ErrorClass::io), HasSubstr("a file is there"));
+  EXPECT_THAT(refused("b.zarr", layout, {}, ErrorClass::io), HasSubstr("is a file"));
   fs::create_directory(path("c.zarr"));
   const Array array = random_array(E::u8, {4, 4});
   write_all("c.zarr", array, layout);
@@ -178,7 +178,7 @@ TEST_F(ZarrWrite, WhatIsNoZarrIsNotReplaced) {
   // It came while the array was written.
   const std::unique_ptr<FileWriter> writer = create("d.zarr", layout);
   put("d.zarr/precious", "text");
-  EXPECT_THAT(message_of([&] { writer->commit(); }), HasSubstr("a folder that is no Zarr array is there"));
+  EXPECT_THAT(message_of([&] { writer->commit(); }), HasSubstr("is a folder that is no Zarr array"));
   EXPECT_EQ(base::read_text(path("a.zarr/precious")), "text");
   EXPECT_EQ(base::read_text(path("d.zarr/precious")), "text");
 }
