@@ -224,7 +224,7 @@ def test_a_damaged_chunk_ends_all_ranks(tessera, numbers):
 @ranked
 @pytest.mark.parametrize("result", ["out.npy", "out.tif", "out.zarr"])
 def test_a_rank_that_is_killed_ends_all_and_what_is_there_is_kept(tessera, numbers, result):
-    image(tessera, numbers, "in.npy", (2000, 1700))
+    image(tessera, numbers, "in.npy", (4000, 3400))
     words = ["filter", "median", "in.npy", "--radius", 9]
     process = start(tessera, 3, *words, "-o", result)
     all_ranks = begun(tessera, process, result)
@@ -260,7 +260,7 @@ def test_memory_is_of_each_rank(tessera, numbers):
 
 @ranked
 def test_ctrl_c_ends_all_ranks(tessera, numbers):
-    image(tessera, numbers, "in.npy", (2000, 1700))
+    image(tessera, numbers, "in.npy", (7000, 6000))  # many pieces: some are named long before the last
     process = start(tessera, 3, "filter", "median", "in.npy", "--radius", 9, "-o", "out.zarr")
     all_ranks = begun(tessera, process, "out.zarr")
     began = time.monotonic()
