@@ -11,7 +11,7 @@ import tessera as ts
 from programs import BLUR, SCALED, TWO, photo
 
 if "TESSERA_CUDA_DRIVER" in os.environ:
-    os.environ.setdefault("TESSERA_CUDA_ON_CPU_DEVICES", "2")  # read by the driver of tests/cuda_on_cpu
+    os.environ["TESSERA_CUDA_ON_CPU_DEVICES"] = "2"  # read by the driver of tests/cuda_on_cpu
     import device_arrays
     from device_arrays import Plain, put
 
@@ -35,8 +35,8 @@ class DeviceArrays(unittest.TestCase):
         result = self.program(put(self.image))
         self.assertIs(type(result), device_arrays.ndarray)
         np.testing.assert_allclose(result.get(), self.wanted, rtol=1e-6)
-        # In the stream of whoever works there: 0, the default one, is 1 in DLPack.
-        self.assertEqual(set(device_arrays.asked), {1})
+        # The run goes into the stream in which CuPy works, so that the array waits for none: -1 in DLPack.
+        self.assertEqual(set(device_arrays.asked), {-1})
 
     def test_out(self):
         image, out = put(self.image), put(np.zeros_like(self.image))
@@ -75,6 +75,9 @@ class DeviceArrays(unittest.TestCase):
         result = self.program(Foreign(put(self.image)))
         self.assertIs(type(result), device_arrays.ndarray)
         np.testing.assert_allclose(result.get(), self.wanted, rtol=1e-6)
+        # Nobody knows in which stream it came to be: it is asked for in that of the run, the default one, which is 1 in
+        # DLPack. The result is CuPy's.
+        self.assertEqual(device_arrays.asked, [1, -1])
 
     def test_without_a_library_for_results(self):
         image = Plain(put(self.image))
