@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 
+#include "device/common.hpp"
 #include "device/programs.hpp"
 #include "run/cuda/cuda.hpp"
 #include "support/opencl.hpp"
@@ -20,12 +21,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-Array counted(Shape shape) {
-  Array a(ElementType::f32, std::move(shape));
-  for (i64 k = 0; k < a.count(); ++k) a.as<float>()[k] = static_cast<float>((k * 7919) % 1009);
-  return a;
-}
-
 void expect_equal(const Array& got, const Array& expected) {
   ASSERT_EQ(got.shape(), expected.shape());
   const Array here = got.to_host(), want = expected.to_host();
@@ -35,17 +30,6 @@ void expect_equal(const Array& got, const Array& expected) {
     for (std::size_t d = at.size(); d-- > 0;) at[d] = rest % want.shape()[d], rest /= want.shape()[d];
     ASSERT_EQ(*reinterpret_cast<const float*>(here.at(at)), *reinterpret_cast<const float*>(want.at(at))) << k;
   }
-}
-
-template <class F>
-std::string refusal(F&& f, ErrorClass expected = ErrorClass::argument) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.error_class(), expected) << e.what();
-    return e.message();
-  }
-  return "nothing was thrown";
 }
 
 class DeviceArrays : public ::testing::TestWithParam<std::string> {
@@ -372,18 +356,13 @@ TEST_P(DeviceArrays, PinnedMemoryIsTheHosts) {
               HasSubstr("does not fit in memory"));
 }
 
-std::string target() {
-  const char* given = std::getenv("TESSERA_TARGET");
-  return given != nullptr && *given != 0 ? given : "opencl";
-}
-
 const auto name_of_case = [](const auto& info) { return info.param; };
 
-INSTANTIATE_TEST_SUITE_P(Targets, DeviceArrays, ::testing::Values(target()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Targets, DeviceArrays, ::testing::Values(asked_for()), name_of_case);
 
 // CUDA alone takes memory of others.
 INSTANTIATE_TEST_SUITE_P(Targets, DeviceArraysOfOthers,
-                         ::testing::ValuesIn(std::vector<std::string>(target() == "cuda" ? 1 : 0, "cuda")),
+                         ::testing::ValuesIn(std::vector<std::string>(asked_for() == "cuda" ? 1 : 0, "cuda")),
                          name_of_case);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceArraysOfOthers);
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "device/common.hpp"
 #include "engine/fft/device.hpp"
 #include "run/cuda/cuda.hpp"
 #include "support/opencl.hpp"
@@ -310,12 +311,6 @@ TEST_P(DeviceFft, Nothing) {
   transform.run(*queue, {}, {});
   queue->wait();
   EXPECT_THROW(FftOnDevice({.extents = {-1}}, device_), Error);
-}
-
-// OpenCL unless another target is asked for.
-std::string asked_for() {
-  const char* const target = std::getenv("TESSERA_TARGET");
-  return target != nullptr && std::string(target) == "cuda" ? "cuda" : "opencl";
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, DeviceSpectra, ::testing::Values(asked_for()),

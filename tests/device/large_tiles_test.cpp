@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "device/common.hpp"
 #include "support/opencl.hpp"
 #include "tessera/program.hpp"
 
@@ -210,12 +210,6 @@ TEST_P(LargeTiles, AreChosenForLargeWeights) {
                           HasSubstr("tsr_g0_columns"), HasSubstr("tsr_g0_back")));
   sum.down = sum.across = 5;
   EXPECT_THAT(Program::from_text(sum.text()).explain({{8192, 8192}}, options_), Not(HasSubstr("tsr_g0_back")));
-}
-
-// OpenCL unless another target is asked for.
-std::string asked_for() {
-  const char* const target = std::getenv("TESSERA_TARGET");
-  return target != nullptr && std::string(target) == "cuda" ? "cuda" : "opencl";
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, LargeTiles, ::testing::Values(asked_for()),

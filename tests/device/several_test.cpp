@@ -1,5 +1,6 @@
 // Runs over several devices of a machine: the bits are those of one, however little each gets to do, and a device that
-// fails ends all. On the target that $TESSERA_TARGET names (opencl), where that has two devices.
+// fails ends all. On the target that $TESSERA_TARGET names (opencl); what goes wrong on the driver of tests/cuda_on_cpu
+// alone, which can be told to.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "device/common.hpp"
 #include "device/programs.hpp"
 #include "run/cuda/cuda.hpp"
 #include "support/opencl.hpp"
@@ -22,12 +24,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Array counted(Shape shape, i64 seed = 0) {
-  Array a(ElementType::f32, std::move(shape));
-  for (i64 k = 0; k < a.count(); ++k) a.as<float>()[k] = static_cast<float>(((k + seed) * 7919) % 1009);
-  return a;
-}
-
 void expect_same_bits(const Array& got, const Array& expected) {
   ASSERT_EQ(got.shape(), expected.shape());
   ASSERT_TRUE(got.format() == expected.format());
@@ -35,39 +31,11 @@ void expect_same_bits(const Array& got, const Array& expected) {
   EXPECT_EQ(std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.count()) * a.format().size()), 0);
 }
 
-template <class F>
-std::string refusal(F&& f, ErrorClass expected = ErrorClass::argument) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.error_class(), expected) << e.what();
-    return e.message();
-  }
-  return "nothing was thrown";
-}
-
-// A variable of the environment, as long as it lives.
-class Set {
- public:
-  Set(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
-  ~Set() { ::unsetenv(name_); }
-  Set(const Set&) = delete;
-  Set& operator=(const Set&) = delete;
-
- private:
-  const char* name_;
-};
-
-std::string target() {
-  const char* const named = std::getenv("TESSERA_TARGET");
-  return named != nullptr && std::string(named) != "cpu" ? named : "opencl";
-}
-
 class SeveralDevices : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     const run::gpu::Found found = GetParam() == "cuda" ? run::cuda::find() : run::opencl::find();
-    if (found.devices.size() < 2) GTEST_SKIP() << "there are no two devices";
+    static_cast<void>(cannot_run(found.devices.size() < 2 ? "there are no two devices" : ""));
   }
   RunOptions on(std::vector<int> devices) const {
     RunOptions options;
@@ -76,8 +44,6 @@ class SeveralDevices : public ::testing::TestWithParam<std::string> {
     return options;
   }
   RunOptions on_both() const { return on({0, 1}); }
-  // The driver of tests/cuda_on_cpu, which can be told what is to go wrong.
-  static bool is_simulated() { return std::getenv("TESSERA_CUDA_ON_CPU_DEVICES") != nullptr; }
 
   // As one device gives it; how many devices took part.
   std::size_t expect_as_on_one(const Program& program, const std::vector<Array>& inputs, RunOptions options) {
@@ -288,43 +254,6 @@ TEST_P(SeveralDevices, RefuseWhatCannotBe) {
               AllOf(HasSubstr("input 'image' lies on "), HasSubstr(", but the run is over several devices")));
 }
 
-TEST_P(SeveralDevices, OfDifferentKindsAreRefused) {
-  if (GetParam() != "cuda" || !is_simulated()) GTEST_SKIP() << "there is no other kind";
-  const Set other("TESSERA_CUDA_ON_CPU_OTHER", ", another one");
-  EXPECT_EQ(
-      refusal([&] { static_cast<void>(Program::from_text(two_stages).run({counted({64, 90})}, on({all_devices}))); }),
-      "CUDA device 0 (CUDA on the processor) and CUDA device 1 (CUDA on the processor, another one) are of "
-      "different kinds, expected one kind for a run over several");
-}
-
-TEST_P(SeveralDevices, LittleMemoryOnOneOfThem) {
-  if (GetParam() != "cuda" || !is_simulated()) GTEST_SKIP() << "memory is what it is";
-  const Program program = Program::from_text(two_stages);
-  expect_as_on_one(program, {counted({300, 400})}, on_both());
-  {
-    const Set little("TESSERA_CUDA_ON_CPU_MEMORY", "200000");
-    expect_as_on_one(program, {counted({300, 400})}, on_both());
-  }
-  {
-    const Set none("TESSERA_CUDA_ON_CPU_MEMORY", "100");
-    EXPECT_THAT(refusal([&] { static_cast<void>(program.run({counted({300, 400})}, on_both())); }, ErrorClass::device),
-                HasSubstr("CUDA device 1 (CUDA on the processor) is out of memory"));
-  }
-  expect_as_on_one(program, {counted({300, 400})}, on_both());
-}
-
-TEST_P(SeveralDevices, AnErrorOfOneEndsAll) {
-  if (GetParam() != "cuda" || !is_simulated()) GTEST_SKIP() << "nothing fails";
-  const Program program = Program::from_text(two_stages);
-  expect_as_on_one(program, {counted({300, 400})}, on_both());
-  {
-    const Set fails("TESSERA_CUDA_ON_CPU_FAILS", "1");
-    EXPECT_THAT(refusal([&] { static_cast<void>(program.run({counted({300, 400})}, on_both())); }, ErrorClass::device),
-                AllOf(HasSubstr("launching kernel"), HasSubstr("failed on CUDA device 1")));
-  }
-  expect_as_on_one(program, {counted({300, 400})}, on_both());
-}
-
 // ---- arrays in shares ----
 
 TEST_P(SeveralDevices, ScatterAndGather) {
@@ -400,15 +329,6 @@ TEST_P(SeveralDevices, RowsComeOnce) {
   EXPECT_THAT(exchanged, ElementsAre(row, row, 0, 0, row, row, row, row));
 }
 
-TEST_P(SeveralDevices, WithoutAWayBetweenThem) {
-  if (GetParam() != "cuda" || !is_simulated()) GTEST_SKIP() << "ways are what they are";
-  const DeviceGroup group = DeviceGroup::open("cuda", {0, 1});
-  const bool apart = std::getenv("TESSERA_CUDA_ON_CPU_ALONE") != nullptr;
-  EXPECT_EQ(group.reaches(0, 1), !apart);
-  EXPECT_EQ(group.reaches(1, 0), !apart);
-  EXPECT_FALSE(group.reaches(1, 1));
-}
-
 TEST_P(SeveralDevices, SharesRefuseWhatCannotBe) {
   const DeviceGroup group = DeviceGroup::open(GetParam(), {0, 1}), other = DeviceGroup::open(GetParam(), {0, 1});
   const Program program = Program::from_text(two_stages);
@@ -435,10 +355,73 @@ TEST_P(SeveralDevices, SharesRefuseWhatCannotBe) {
                    sum.run({counted({20, 30}), counted({20, 30})}, on({0})).at(0));
 }
 
-std::string name_of_case(const ::testing::TestParamInfo<std::string>& info) {
-  return info.param;
+// ---- what goes wrong on one of them ----
+
+// The driver of tests/cuda_on_cpu, which reads from the environment what is to go wrong.
+class SimulatedSeveralDevices : public SeveralDevices {};
+
+bool is_simulated() {
+  return asked_for() == "cuda" && std::getenv("TESSERA_CUDA_ON_CPU_DEVICES") != nullptr;
 }
-INSTANTIATE_TEST_SUITE_P(Targets, SeveralDevices, ::testing::Values(target()), name_of_case);
+
+class SetVariable {  // of the environment, as long as it lives
+ public:
+  SetVariable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~SetVariable() { ::unsetenv(name_); }
+  SetVariable(const SetVariable&) = delete;
+  SetVariable& operator=(const SetVariable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST_P(SimulatedSeveralDevices, OfDifferentKindsAreRefused) {
+  const SetVariable other("TESSERA_CUDA_ON_CPU_OTHER", ", another one");
+  EXPECT_EQ(
+      refusal([&] { static_cast<void>(Program::from_text(two_stages).run({counted({64, 90})}, on({all_devices}))); }),
+      "CUDA device 0 (CUDA on the processor) and CUDA device 1 (CUDA on the processor, another one) are of "
+      "different kinds, expected one kind for a run over several");
+}
+
+TEST_P(SimulatedSeveralDevices, LittleMemoryOnOneOfThem) {
+  const Program program = Program::from_text(two_stages);
+  expect_as_on_one(program, {counted({300, 400})}, on_both());
+  {
+    const SetVariable little("TESSERA_CUDA_ON_CPU_MEMORY", "200000");
+    expect_as_on_one(program, {counted({300, 400})}, on_both());
+  }
+  {
+    const SetVariable none("TESSERA_CUDA_ON_CPU_MEMORY", "100");
+    EXPECT_THAT(refusal([&] { static_cast<void>(program.run({counted({300, 400})}, on_both())); }, ErrorClass::device),
+                HasSubstr("CUDA device 1 (CUDA on the processor) is out of memory"));
+  }
+  expect_as_on_one(program, {counted({300, 400})}, on_both());
+}
+
+TEST_P(SimulatedSeveralDevices, AnErrorOfOneEndsAll) {
+  const Program program = Program::from_text(two_stages);
+  expect_as_on_one(program, {counted({300, 400})}, on_both());
+  {
+    const SetVariable fails("TESSERA_CUDA_ON_CPU_FAILS", "1");
+    EXPECT_THAT(refusal([&] { static_cast<void>(program.run({counted({300, 400})}, on_both())); }, ErrorClass::device),
+                AllOf(HasSubstr("launching kernel"), HasSubstr("failed on CUDA device 1")));
+  }
+  expect_as_on_one(program, {counted({300, 400})}, on_both());
+}
+
+TEST_P(SimulatedSeveralDevices, WithoutAWayBetweenThem) {
+  const DeviceGroup group = DeviceGroup::open("cuda", {0, 1});
+  const bool apart = std::getenv("TESSERA_CUDA_ON_CPU_ALONE") != nullptr;
+  EXPECT_EQ(group.reaches(0, 1), !apart);
+  EXPECT_EQ(group.reaches(1, 0), !apart);
+  EXPECT_FALSE(group.reaches(1, 1));
+}
+
+const auto name_of_case = [](const auto& info) { return info.param; };
+INSTANTIATE_TEST_SUITE_P(Targets, SeveralDevices, ::testing::Values(asked_for()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Targets, SimulatedSeveralDevices,
+                         ::testing::ValuesIn(std::vector<std::string>(is_simulated() ? 1 : 0, "cuda")), name_of_case);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SimulatedSeveralDevices);
 
 }  // namespace
 }  // namespace tessera

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <random>
 
+#include "device/common.hpp"
 #include "engine/program_impl.hpp"
 #include "run/cuda/cuda.hpp"
 #include "support/opencl.hpp"
@@ -134,12 +134,6 @@ TEST_P(Spectra, ExplainShowsKernels) {
   // Transforms alone are of the device as well.
   const Program alone = Program::from_text("parameter N; vector#1 float a[N]; return fft(a);");
   EXPECT_THAT(alone.explain({{16}}, options_), AllOf(HasSubstr(GetParam() + " 0"), HasSubstr("rows of 8")));
-}
-
-// OpenCL unless another target is asked for.
-std::string asked_for() {
-  const char* const target = std::getenv("TESSERA_TARGET");
-  return target != nullptr && std::string(target) == "cuda" ? "cuda" : "opencl";
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Spectra, ::testing::Values(asked_for()),
