@@ -211,15 +211,16 @@ std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const R
   return found;
 }
 
-std::vector<std::shared_ptr<const engine::DeviceExecutable>> Program::Impl::on_devices_of(
-    const RunOptions& options, const std::vector<i64>& parameters) const {
-  std::vector<std::shared_ptr<const engine::DeviceExecutable>> all;
+engine::DeviceExecutable::Team Program::Impl::team(const RunOptions& options,
+                                                   const std::vector<i64>& parameters) const {
+  const bool shared = options.devices.size() > 1 && engine::why_alone(*this).empty();
+  engine::DeviceExecutable::Team team;
   RunOptions own = options;
-  for (const int number : options.devices) {
+  for (const int number : shared ? options.devices : std::vector<int>{options.device}) {
     own.device = number;
-    all.push_back(on_device(own, parameters, all.empty() ? nullptr : all.front().get()));
+    team.push_back(on_device(own, parameters, team.empty() ? nullptr : team.front().get()));
   }
-  return all;
+  return team;
 }
 
 void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>& from, const std::vector<Array>& to,
@@ -236,10 +237,8 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
   if (certainty && engine::run_by_certainty(*this, bound, from, to, options, planned)) return;
   if (options.target == "cpu")
     executable(options, engine::size_class(graph, planned))->run(bound, from, to, options);
-  else if (options.devices.size() < 2 || options.stream != nullptr || !engine::why_alone(*this).empty())
-    on_device(options, planned)->run(bound, from, to, options);
-  else if (const auto team = on_devices_of(options, planned); true)
-    team.front()->run(bound, from, to, options, team);
+  else
+    engine::DeviceExecutable::run(team(options, planned), bound, from, to, options);
 }
 
 std::string Program::Impl::input_name(std::size_t k) const {

@@ -62,9 +62,9 @@ struct Program::Impl {
   // `like`: of another device of the same kind, whose plan it takes.
   std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&, const std::vector<i64>& parameters,
                                                             const engine::DeviceExecutable* like = nullptr) const;
-  // On each of the options' devices, which are one at least; plans once.
-  std::vector<std::shared_ptr<const engine::DeviceExecutable>> on_devices_of(const RunOptions&,
-                                                                             const std::vector<i64>& parameters) const;
+  // On those that share a run: the options' devices, or `device` where these are none or it takes all of an image.
+  // Plans once.
+  engine::DeviceExecutable::Team team(const RunOptions&, const std::vector<i64>& parameters) const;
   // On the target of the options; arrays as prepare() gives them. `whole`: what a part is run as, by the plan for these
   // parameters.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <thread>
 #include <utility>
 
 #include "engine/device/several.hpp"
@@ -31,22 +30,9 @@ bool has(RowRange outer, RowRange inner) {
 // At once on every device that has a share: copies of ordinary memory keep the host busy.
 template <class F>
 void on_every_share(const DistributedArray::Impl& array, const F& work) {
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto guarded = [&](std::size_t k) noexcept {
-    try {
-      if (!array.shares[k].own.empty()) work(k);
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t k = 1; k < array.shares.size(); ++k) threads.emplace_back(guarded, k);
-    guarded(0);
-  }
-  if (failure) std::rethrow_exception(failure);
+  engine::at_once(array.shares.size(), [&](std::size_t k) {
+    if (!array.shares[k].own.empty()) work(k);
+  });
 }
 
 Array part_of_host(const Array& whole, RowRange rows) {

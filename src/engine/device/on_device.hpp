@@ -52,10 +52,12 @@ class DeviceExecutable {
   bool takes(const std::vector<i64>& parameters) const;
   // This program, or one for images that are small, which lives as long: what bind() and run() launch.
   const DeviceExecutable& serving(const std::vector<i64>& parameters, const RunOptions&) const;
-  // As Executable::run. Arrays may lie on this device. With a stream in the options it does not wait. `team`: the same
-  // program on several devices, of which this is the first, that share the work; then arrays lie on the host.
-  void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-           const RunOptions&, const std::vector<std::shared_ptr<const DeviceExecutable>>& team = {}) const;
+  // One program on the devices that share a run, one at least.
+  using Team = std::vector<std::shared_ptr<const DeviceExecutable>>;
+  // As Executable::run. Of a team of one, arrays may lie on its device, and with a stream in the options it does not
+  // wait.
+  static void run(const Team&, const std::vector<i64>& parameters, const std::vector<Array>& inputs,
+                  const std::vector<Array>& outputs, const RunOptions&);
   // How slabs of arrays of the host would be shared among so many devices.
   struct Split {
     int devices = 1;  // that are worth it
@@ -118,7 +120,6 @@ class DeviceExecutable {
     const std::vector<Array>&inputs, &outputs;
     const RunOptions& options;
   };
-  using Team = std::vector<const DeviceExecutable*>;
   class SharedRun;
   Split fitting(const Job&, Split) const;  // what options allow of the device's memory
   i64 bytes_of(const Job&, const Split&) const;

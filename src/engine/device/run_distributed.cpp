@@ -126,8 +126,7 @@ class DistributedRun {
   // Makes the outputs, where there are none.
   void run(std::vector<DistributedArray>& outputs) {
     const auto start = std::chrono::steady_clock::now();
-    const std::vector<std::shared_ptr<const engine::DeviceExecutable>> team =
-        impl_.on_devices_of(options_, parameters_);
+    const engine::DeviceExecutable::Team team = impl_.team(options_, parameters_);
     DeviceGroup::Impl& of = group_.impl();
     const std::lock_guard lock(of.mutex);
     const bool timed = static_cast<bool>(options_.on_shares);

@@ -6,12 +6,11 @@
 // neither on the device nor on the cut (slabs.hpp).
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "engine/device/on_device.hpp"
+#include "engine/device/several.hpp"
 #include "run/gpu/errors.hpp"
 #include "tessera/error.hpp"
 
@@ -73,10 +72,11 @@ class Ranges {
 // One attempt to run a job by a split.
 class DeviceExecutable::SharedRun {
  public:
-  SharedRun(const Job& job, const Split& split, const Team& team)
-      : job_(job), split_(split), team_(team), ranges_(split.parts, split.devices) {
+  // On the first of these devices, as many as the split has.
+  SharedRun(const Job& job, const Split& split, const std::vector<const DeviceExecutable*>& programs)
+      : job_(job), split_(split), programs_(programs), ranges_(split.parts, split.devices) {
     for (int k = 0; k < split.devices; ++k) {
-      const run::gpu::Limits& limits = team[static_cast<std::size_t>(k)]->limits();
+      const run::gpu::Limits& limits = programs[static_cast<std::size_t>(k)]->limits();
       DeviceShare& share = shares_.emplace_back();
       share.device = limits.index;
       share.name = limits.name;
@@ -87,47 +87,33 @@ class DeviceExecutable::SharedRun {
 
   // Throws what the first lane that failed threw, when all have ended.
   void run() {
-    const bool here = split_.devices * split_.lanes == 1;
-    if (here) {
-      in_one_lane();
-    } else {
-      std::vector<std::jthread> threads;
-      for (int lane = 0; lane < split_.lanes; ++lane)
-        for (std::size_t k = 0; k < shares_.size(); ++k)
-          if (lane + k > 0) threads.emplace_back([this, k] { in_lane(k); });
-      in_lane(0);
-    }
-    if (failure_) std::rethrow_exception(failure_);
+    const std::size_t devices = shares_.size();
+    at_once(devices * static_cast<std::size_t>(split_.lanes), [&](std::size_t lane) {
+      try {
+        in_lane(lane % devices);
+      } catch (...) {
+        ranges_.stop();
+        throw;
+      }
+    });
     if (!told()) return;
     for (DeviceShare& s : shares_) s.wait = std::max(0.0, s.seconds * s.queues - s.upload - s.compute - s.download);
     job_.options.on_shares(shares_);
   }
 
  private:
-  bool told() const { return job_.options.on_shares && job_.options.stream == nullptr && team_.size() > 1; }
+  bool told() const { return job_.options.on_shares && job_.options.stream == nullptr && programs_.size() > 1; }
 
-  void in_one_lane() {
-    std::unique_ptr<run::gpu::Queue> own;
-    if (job_.options.stream == nullptr) own = team_.front()->queue();
-    run::gpu::Queue& queue = own ? *own : *job_.options.stream->impl().queue;
-    for (i64 part = ranges_.take(0); part >= 0; part = ranges_.take(0)) {
-      slab(0, queue, part, own || split_.parts > 1);  // else the next one finds no memory
-    }
-  }
-
-  void in_lane(std::size_t device) noexcept {
-    try {
-      const std::unique_ptr<run::gpu::Queue> queue = team_[device]->queue();
-      for (i64 part = ranges_.take(device); part >= 0; part = ranges_.take(device)) slab(device, *queue, part, true);
-    } catch (...) {
-      ranges_.stop();
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-    }
+  void in_lane(std::size_t device) {
+    Stream* const stream = job_.options.stream;
+    const std::unique_ptr<run::gpu::Queue> own = stream == nullptr ? programs_[device]->queue() : nullptr;
+    run::gpu::Queue& queue = own ? *own : *stream->impl().queue;
+    const bool wait = own || split_.parts > 1;  // in a stream for memory alone, of which the next slab finds none
+    for (i64 part = ranges_.take(device); part >= 0; part = ranges_.take(device)) slab(device, queue, part, wait);
   }
 
   void slab(std::size_t device, run::gpu::Queue& queue, i64 part, bool wait) {
-    const DeviceExecutable& program = *team_[device];
+    const DeviceExecutable& program = *programs_[device];
     const bool timed = told();
     Bound bound(program, job_.parameters, queue,
                 engine::slab(program.program_, program.plan_.graph, job_.parameters, part, split_.parts), job_.inputs,
@@ -156,13 +142,12 @@ class DeviceExecutable::SharedRun {
 
   const Job& job_;
   const Split& split_;
-  const Team& team_;
+  const std::vector<const DeviceExecutable*>& programs_;
   Ranges ranges_;
   const Clock::time_point start_ = Clock::now();
   std::mutex mutex_;  // of the rest
   i64 done_ = 0;
   std::vector<DeviceShare> shares_;
-  std::exception_ptr failure_;
 };
 
 i64 DeviceExecutable::bytes_of(const Job& job, const Split& split) const {
@@ -273,22 +258,20 @@ DeviceExecutable::Split DeviceExecutable::fitting(const Job& job, Split split) c
   return split;
 }
 
-void DeviceExecutable::run(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
-                           const std::vector<Array>& outputs, const RunOptions& options,
-                           const std::vector<std::shared_ptr<const DeviceExecutable>>& team) const {
-  const DeviceExecutable& which = serving(parameters, options);
-  Team serving;
-  for (const auto& member : team) serving.push_back(&member->serving(parameters, options));
-  if (serving.empty()) serving.push_back(&which);
+void DeviceExecutable::run(const Team& team, const std::vector<i64>& parameters, const std::vector<Array>& inputs,
+                           const std::vector<Array>& outputs, const RunOptions& options) {
+  std::vector<const DeviceExecutable*> programs;
+  for (const auto& member : team) programs.push_back(&member->serving(parameters, options));
+  const DeviceExecutable& first = *programs.front();
   const Job job{parameters, inputs, outputs, options};
   Split split;
   if (options.stream == nullptr)
-    split = which.split(parameters, bytes_to_copy(inputs, outputs), static_cast<int>(serving.size()));
-  split = which.fitting(job, split);
-  const i64 most = most_slabs(which.program_, which.plan_.graph, parameters);
+    split = first.split(parameters, bytes_to_copy(inputs, outputs), static_cast<int>(programs.size()));
+  split = first.fitting(job, split);
+  const i64 most = most_slabs(first.program_, first.plan_.graph, parameters);
   for (;;) {
     try {
-      return SharedRun(job, split, serving).run();
+      return SharedRun(job, split, programs).run();
     } catch (const run::gpu::OutOfMemory&) {
       if (split.parts >= most && split.lanes == 1) throw;
       split.lanes = split.parts >= most ? 1 : std::min(split.lanes, 2);

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/text.hpp"
@@ -88,6 +91,25 @@ void check_for_several(const Program::Impl& program, const std::vector<Array>& i
   for (std::size_t k = 0; k < outputs.size(); ++k) check(outputs[k], program.output_name(k));
   if (options.stream != nullptr)
     fail("a stream is of one device, but the run is over several", "give a stream or devices, not both");
+}
+
+void at_once(std::size_t count, const std::function<void(std::size_t)>& work) {
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto guarded = [&](std::size_t k) noexcept {
+    try {
+      work(k);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t k = 1; k < count; ++k) threads.emplace_back(guarded, k);
+    guarded(0);
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace tessera::engine

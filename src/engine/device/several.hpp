@@ -1,6 +1,8 @@
-// Which devices a run over several goes to.
+// Which devices a run over several goes to, and one thread for each of them.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,5 +27,9 @@ std::string why_alone(const Program::Impl&);
 
 // "devices 0 and 1"
 std::string name_of_devices(const std::vector<int>&);
+
+// Calls work(0) to work(count - 1), all but the first in a thread of its own, since devices keep whoever waits for
+// them. Throws what the first one that failed threw, when all have ended.
+void at_once(std::size_t count, const std::function<void(std::size_t)>& work);
 
 }  // namespace tessera::engine

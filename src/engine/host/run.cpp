@@ -81,6 +81,7 @@ class Run {
       if (!program_.arrays[a].is_array) arrays_[a] = given(a);
     if (there_ == nullptr) return;
     own_.stream = &there_->stream;
+    own_.devices = {};
     own_.on_progress = nullptr;
     if (own_.device_memory > 0) own_.device_memory -= bytes();
   }
