@@ -64,7 +64,7 @@ struct DeviceShare {
   int queues = 1;                                   // used at once
   i64 uploaded = 0, downloaded = 0, exchanged = 0;  // bytes; exchanged: from other devices
   double upload = 0, compute = 0, download = 0;     // seconds of its queues; exchanges count as uploads
-  double wait = 0;                                  // seconds of its queues with neither
+  double wait = 0;                                  // seconds of its queues with none of these
   double seconds = 0;                               // from the begin of the run to its last result
 };
 
@@ -105,7 +105,7 @@ struct RunOptions {
   // for a number that there is not; Error(argument) for devices of different kinds, for one that is named twice, and
   // beside a stream or arrays of a device, which lie on one (tessera/distributed.hpp has arrays in shares).
   std::vector<int> devices = {};
-  // Called at the end of every part of the program that ran over several devices, with a share for each that took part.
+  // Called at the end of every part of the program that ran on `devices`, with a share for each that took part.
   // Measures, which costs some microseconds a part.
   std::function<void(const std::vector<DeviceShare>&)> on_shares = {};
   // The run is put into this stream of a device and not waited for (tessera/device.hpp).

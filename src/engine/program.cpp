@@ -305,8 +305,7 @@ RunOptions Program::Impl::placed(const std::vector<Array>& from, const std::vect
   if (!given.devices.empty()) {
     if (options.target.empty()) options.target = "cuda";
     engine::check_for_several(*this, from, to, options);
-    options.devices = engine::devices_of_run(options);
-    options.device = options.devices.front();
+    engine::resolve_devices(options);
   }
   if (given.stream != nullptr) {
     const run::gpu::Limits& limits = given.stream->device().impl().device->limits();

@@ -9,19 +9,16 @@ namespace tessera::cli {
 
 ShareSummary::ShareSummary(RunOptions& options) {
   if (options.devices.empty()) return;
-  options.devices = engine::devices_of_run(options);
-  first_ = options.devices.front();
+  engine::resolve_devices(options);
+  first_ = options.device;
   asked_ = options.devices.size() > 1;
   if (!asked_) return;
   options.on_shares = [this](const std::vector<DeviceShare>& shares) {
     const std::lock_guard lock(mutex_);
     for (const DeviceShare& share : shares) {
       DeviceShare& all = shares_[share.device];
-      all.name = share.name;
-      all.parts += share.parts, all.of += share.of;
-      all.uploaded += share.uploaded, all.downloaded += share.downloaded;
-      all.upload += share.upload, all.compute += share.compute, all.download += share.download;
-      all.wait += share.wait, all.seconds += share.seconds;
+      engine::add_work(all, share);
+      all.parts += share.parts, all.of += share.of, all.seconds += share.seconds;
     }
   };
 }

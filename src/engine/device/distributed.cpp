@@ -72,8 +72,9 @@ DeviceGroup DeviceGroup::open(const std::string& target, std::vector<int> number
   options.target = target;
   if (target != "cuda" && target != "opencl") static_cast<void>(engine::open_device(options));  // says what there is
   options.devices = std::move(numbers);
+  engine::resolve_devices(options);
   auto impl = std::make_shared<Impl>();
-  for (const int number : engine::devices_of_run(options)) impl->devices.push_back(Device::open(target, number));
+  for (const int number : options.devices) impl->devices.push_back(Device::open(target, number));
   impl->fences = true;
   for (std::size_t k = 0; k < impl->devices.size(); ++k) {
     impl->queues.push_back(impl->device(k)->queue());

@@ -58,13 +58,16 @@ class DeviceExecutable {
   // wait.
   static void run(const Team&, const std::vector<i64>& parameters, const std::vector<Array>& inputs,
                   const std::vector<Array>& outputs, const RunOptions&);
+  struct Copies {
+    i64 up = 0, down = 0;  // bytes that go over the bus
+  };
   // How slabs of arrays of the host would be shared among so many devices.
   struct Split {
     int devices = 1;  // that are worth it
     i64 parts = 1;    // slabs
     int lanes = 1;    // of a device, at once
   };
-  Split split(const std::vector<i64>& parameters, i64 bytes_to_copy, int devices) const;
+  Split split(const std::vector<i64>& parameters, Copies, int devices) const;
 
   // Arrays on the device, bound to kernels: what a run does between taking up and taking down, again and again.
   class Bound {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "data/layout.hpp"
 #include "engine/device/on_device.hpp"
 #include "engine/device/several.hpp"
 #include "run/gpu/errors.hpp"
@@ -29,12 +30,11 @@ constexpr double least_gain = 1.1;   // of another device
 enum : int { begins = 0, is_up = 1, is_computed = 2, is_down = 3 };  // marks of a slab
 using Clock = std::chrono::steady_clock;
 
-// Bytes that go over the bus: of arrays that lie on the host.
-i64 bytes_to_copy(const std::vector<Array>& inputs, const std::vector<Array>& outputs) {
+// Of arrays that lie on the host.
+i64 bytes_to_copy(const std::vector<Array>& arrays) {
   i64 bytes = 0;
-  for (const auto* list : {&inputs, &outputs})
-    for (const Array& a : *list)
-      if (!a.on_device()) bytes += element_count(a.shape()) * static_cast<i64>(a.format().size());
+  for (const Array& a : arrays)
+    if (!a.on_device()) bytes += static_cast<i64>(data::byte_count(a.format(), a.shape()));
   return bytes;
 }
 
@@ -102,7 +102,7 @@ class DeviceExecutable::SharedRun {
   }
 
  private:
-  bool told() const { return job_.options.on_shares && job_.options.stream == nullptr && programs_.size() > 1; }
+  bool told() const { return job_.options.on_shares && !job_.options.devices.empty(); }
 
   void in_lane(std::size_t device) {
     Stream* const stream = job_.options.stream;
@@ -177,15 +177,20 @@ struct Stages {
   }
 };
 
-double bytes_up(const lower::DeviceProgram& program, const plan::Plan& plan, const std::vector<i64>& parameters,
-                i64 parts) {
-  const Slab some = slab(program, plan.graph, parameters, parts / 2, parts);
-  double bytes = 0;
-  for (std::size_t k = 0; k < program.interface.arrays.size(); ++k)
-    if (program.interface.arrays[k].kind == lower::ArrayRef::Kind::argument)
-      bytes += static_cast<double>(lay(program.interface.arrays[k], plan, parameters).row_bytes) *
-               static_cast<double>(some.lying[k].count() * parts);
-  return bytes;
+// Bytes of inputs that all of so many slabs read, over those of one run: 1 and more.
+double repeated_reads(const lower::DeviceProgram& program, const plan::Plan& plan, const std::vector<i64>& parameters,
+                      i64 parts) {
+  const auto bytes_of = [&](const Slab& slab) {
+    double bytes = 0;
+    for (std::size_t k = 0; k < program.interface.arrays.size(); ++k)
+      if (program.interface.arrays[k].kind == lower::ArrayRef::Kind::argument)
+        bytes += static_cast<double>(lay(program.interface.arrays[k], plan, parameters).row_bytes) *
+                 static_cast<double>(slab.lying[k].count());
+    return bytes;
+  };
+  const double once = bytes_of(slab(program, plan.graph, parameters, 0, 1));
+  const double all = bytes_of(slab(program, plan.graph, parameters, parts / 2, parts)) * static_cast<double>(parts);
+  return once > 0 ? std::max(1.0, all / once) : 1;
 }
 
 // Of all kernels in one run: what they compute and the least that they move, whichever takes longer.
@@ -207,7 +212,7 @@ double seconds_to_compute(const lower::DeviceProgram& program, const ir::Graph& 
 
 }  // namespace
 
-DeviceExecutable::Split DeviceExecutable::split(const std::vector<i64>& parameters, i64 bytes, int devices) const {
+DeviceExecutable::Split DeviceExecutable::split(const std::vector<i64>& parameters, Copies copies, int devices) const {
   const i64 most = most_slabs(program_, plan_.graph, parameters);
   Split split;
   // Halos are computed by both neighbours, what a whole image is needed for by all: of so many devices each does so
@@ -221,6 +226,7 @@ DeviceExecutable::Split DeviceExecutable::split(const std::vector<i64>& paramete
     }
   }
   split.parts = split.devices;
+  const i64 bytes = copies.up + copies.down;
   if (limits().integrated || bytes < worth_slabs) return split;
   i64 limit = std::min({bytes / slab_bytes, most, most_parts * split.devices});
   for (const lower::DeviceKernel& kernel : program_.kernels)
@@ -229,13 +235,12 @@ DeviceExecutable::Split DeviceExecutable::split(const std::vector<i64>& paramete
           limit, plan_.graph.evaluate(kernel.domain.front(), parameters) / (tiles_of_slab * kernel.frame->height));
   // More slabs hide more of the copies and repeat more of the halos.
   const double computing = seconds_to_compute(program_, plan_.graph, parameters, limits());
-  const double up = bytes_up(program_, plan_, parameters, 1);
+  const double up = static_cast<double>(copies.up) / link, down = static_cast<double>(copies.down) / link;
   double least = 0;
   for (i64 each = 1; each * split.devices <= std::max<i64>(limit, split.devices); each += std::max<i64>(1, each / 4)) {
     const i64 parts = each * split.devices;
-    const Stages stages{bytes_up(program_, plan_, parameters, parts) / link,
-                        computing * repetition(program_, plan_.graph, parameters, parts),
-                        std::max(0.0, static_cast<double>(bytes) - up) / link};
+    const Stages stages{up * repeated_reads(program_, plan_, parameters, parts),
+                        computing * repetition(program_, plan_.graph, parameters, parts), down};
     const double seconds = stages.seconds(parts, each);
     if (each > 1 && seconds >= worth_more * least) continue;
     least = seconds;
@@ -266,7 +271,7 @@ void DeviceExecutable::run(const Team& team, const std::vector<i64>& parameters,
   const Job job{parameters, inputs, outputs, options};
   Split split;
   if (options.stream == nullptr)
-    split = first.split(parameters, bytes_to_copy(inputs, outputs), static_cast<int>(programs.size()));
+    split = first.split(parameters, {bytes_to_copy(inputs), bytes_to_copy(outputs)}, static_cast<int>(programs.size()));
   split = first.fitting(job, split);
   const i64 most = most_slabs(first.program_, first.plan_.graph, parameters);
   for (;;) {

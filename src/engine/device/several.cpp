@@ -43,10 +43,10 @@ std::string name_of_devices(const std::vector<int>& numbers) {
   return (names.size() == 1 ? "device " : "devices ") + base::list_of(names, "and");
 }
 
-std::vector<int> devices_of_run(const RunOptions& options) {
+void resolve_devices(RunOptions& options) {
   const run::gpu::Found found = options.target == "cuda" ? run::cuda::find() : run::opencl::find();
   if (!found.missing.empty() || found.devices.empty()) static_cast<void>(open_device(options));  // says why
-  std::vector<int> numbers = options.devices;
+  std::vector<int>& numbers = options.devices;
   if (numbers.size() == 1 && numbers.front() == all_devices) {
     numbers.clear();
     for (const run::gpu::Limits& limits : found.devices) numbers.push_back(limits.index);
@@ -72,7 +72,7 @@ std::vector<int> devices_of_run(const RunOptions& options) {
                        label_of(one)),
            "name devices of one kind");
   }
-  return numbers;
+  options.device = numbers.front();
 }
 
 void check_for_several(const Program::Impl& program, const std::vector<Array>& inputs,
@@ -91,6 +91,15 @@ void check_for_several(const Program::Impl& program, const std::vector<Array>& i
   for (std::size_t k = 0; k < outputs.size(); ++k) check(outputs[k], program.output_name(k));
   if (options.stream != nullptr)
     fail("a stream is of one device, but the run is over several", "give a stream or devices, not both");
+}
+
+void add_work(DeviceShare& all, const DeviceShare& more) {
+  all.device = more.device;
+  all.name = more.name;
+  all.queues = std::max(all.queues, more.queues);
+  all.uploaded += more.uploaded, all.downloaded += more.downloaded, all.exchanged += more.exchanged;
+  all.upload += more.upload, all.compute += more.compute, all.download += more.download;
+  all.wait += more.wait;
 }
 
 void at_once(std::size_t count, const std::function<void(std::size_t)>& work) {

@@ -13,9 +13,9 @@
 
 namespace tessera::engine {
 
-// The numbers that options name: all of them for {all_devices}. Throws Error(device) for one that there is not, and
-// Error(argument) for one that is named twice, or for devices of different kinds.
-std::vector<int> devices_of_run(const RunOptions&);
+// Puts numbers in the place of {all_devices}, and the first of them in that of `device`. Throws Error(device) for one
+// that there is not, and Error(argument) for one that is named twice, or for devices of different kinds.
+void resolve_devices(RunOptions&);
 
 // Throws Error(argument) where a run over several devices is not possible: on the CPU, in a stream, with arrays that
 // lie on one.
@@ -27,6 +27,9 @@ std::string why_alone(const Program::Impl&);
 
 // "devices 0 and 1"
 std::string name_of_devices(const std::vector<int>&);
+
+// Bytes and times of one device, of several runs together.
+void add_work(DeviceShare& all, const DeviceShare& more);
 
 // Calls work(0) to work(count - 1), all but the first in a thread of its own, since devices keep whoever waits for
 // them. Throws what the first one that failed threw, when all have ended.

@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <set>
 
+#include "data/layout.hpp"
 #include "engine/device/several.hpp"
 #include "engine/program_impl.hpp"
 #include "engine/size_class.hpp"
 #include "engine/tune/prices.hpp"
+#include "engine/windows/over_devices.hpp"
 #include "run/cuda/cuda.hpp"
 #include "run/opencl/opencl.hpp"
 
@@ -294,48 +296,18 @@ class DeviceReporter {
   std::set<StageId> fetched_;
 };
 
-// How a run over several devices shares the work.
-std::string remark_of_shares(const Program::Impl& impl, const DeviceExecutable& runs,
-                             const std::vector<i64>& parameters, const std::vector<int>& devices) {
-  const auto alone = [&](const std::string& why) {
-    return fmt::format("over {}: {} runs alone, since {}", name_of_devices(devices), name_of_devices({devices.front()}),
-                       why);
-  };
-  if (const std::string why = why_alone(impl); !why.empty()) return alone(why);
-  i64 bytes = 0;
-  const auto add = [&](const Format& format, const Shape& shape) {
-    bytes += element_count(shape) * static_cast<i64>(format.size());
-  };
-  for (const ir::Argument& a : impl.graph.arguments) {
-    Shape shape;
-    for (const ir::SizeId extent : a.extents) shape.push_back(impl.graph.evaluate(extent, parameters));
-    add(a.format, shape);
-  }
-  const std::vector<Shape> shapes = impl.output_shapes(parameters);
-  for (std::size_t o = 0; o < shapes.size(); ++o) add(impl.outputs[o].format, shapes[o]);
-  const DeviceExecutable::Split split = runs.split(parameters, bytes, static_cast<int>(devices.size()));
-  if (split.devices == 1) return alone("each would repeat the work of the others");
-  return fmt::format("over {}: {} slabs of rows, {} on each, of which {} at once", name_of_devices(devices),
-                     split.parts, (split.parts + split.devices - 1) / split.devices, split.lanes);
-}
-
 }  // namespace
 
-explain::Report device_report(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& asked) {
-  const run::gpu::Found found = devices_of(asked);
-  RunOptions options = asked;
+explain::Report device_report(const Program::Impl& impl, const std::vector<i64>& parameters,
+                              const RunOptions& options) {
+  const run::gpu::Found found = devices_of(options);
   if (!found.devices.empty()) {
-    if (!options.devices.empty()) {
-      options.devices = devices_of_run(options);
-      options.device = options.devices.front();
-    }
     const auto compiled = impl.on_device(options, parameters);
     const DeviceExecutable& runs = compiled->serving(parameters, options);
     explain::Report report = DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
                                  .run("", &runs != compiled.get() && runs.plan().options.schedule == Schedule::untiled);
     const std::string note = prices_in_use(options.target, runs.limits().name).note;
     if (!note.empty() && !report.sums.empty()) report.remarks.push_back(note);
-    if (options.devices.size() > 1) report.remarks.push_back(remark_of_shares(impl, runs, parameters, options.devices));
     return report;
   }
   const machine::Abilities abilities = machine::abilities_of_target(options.target);
@@ -360,6 +332,41 @@ DeviceHeading device_heading(const RunOptions& options) {
   if (found.devices.empty()) heading.report.missing = missing_of(found);
   heading.name = name_of(heading.limits);
   return heading;
+}
+
+std::string sharing_of(const Program::Impl& impl, const std::vector<i64>& parameters, RunOptions& options) {
+  if (options.devices.empty()) return "";
+  check_for_several(impl, {}, {}, options);
+  RunOptions all = options;
+  options.devices = {};
+  if (devices_of(options).devices.empty()) return "";
+  resolve_devices(all);
+  options.device = all.device;
+  if (all.devices.size() < 2) return "";
+  const std::string over = "over " + name_of_devices(all.devices) + ": ";
+  const auto alone = [&](const std::string& why) {
+    return over + name_of_devices({all.device}) + " runs alone, since " + why;
+  };
+  if (const std::string why = why_alone(impl); !why.empty()) return alone(why);
+  const std::vector<Shape> shapes = impl.output_shapes(parameters);
+  if (const auto cut = cut_over_devices(impl, shapes, all))
+    return over + fmt::format("{} windows along dimension {}, one on each", cut->parts, cut->dimension);
+  if (options.method == Method::whole) return alone("method whole transforms whole images");
+  if (impl.host) return alone("there is no one cut for its results");
+  DeviceExecutable::Copies copies;
+  for (const ir::Argument& a : impl.graph.arguments) {
+    Shape shape;
+    for (const ir::SizeId extent : a.extents) shape.push_back(impl.graph.evaluate(extent, parameters));
+    copies.up += static_cast<i64>(data::byte_count(a.format, shape));
+  }
+  for (std::size_t o = 0; o < shapes.size(); ++o)
+    copies.down += static_cast<i64>(data::byte_count(impl.outputs[o].format, shapes[o]));
+  const auto compiled = impl.on_device(options, parameters);
+  const DeviceExecutable::Split split =
+      compiled->serving(parameters, options).split(parameters, copies, static_cast<int>(all.devices.size()));
+  if (split.devices == 1) return alone("each would repeat the work of the others");
+  return over + fmt::format("{} slabs of rows, {} on each, of which {} at once", split.parts,
+                            (split.parts + split.devices - 1) / split.devices, split.lanes);
 }
 
 double predicted_milliseconds(const Program::Impl& impl, const std::vector<i64>& parameters,

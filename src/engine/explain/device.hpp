@@ -1,6 +1,9 @@
 // A program on a device as `explain` shows it, and what the same model predicts for a run.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "explain/report.hpp"
 #include "run/gpu/device.hpp"
 #include "tessera/program.hpp"
@@ -22,6 +25,10 @@ DeviceHeading device_heading(const RunOptions&);
 // report says why not, with the plan's own estimates. Throws Error(device) for a device that is not there among others
 // or fails, Error(argument) for a target that is none.
 explain::Report device_report(const Program::Impl&, const std::vector<i64>& parameters, const RunOptions&);
+
+// How a run over several devices shares the work, in words; "" where one device runs. The options name that one
+// afterwards, or the first one, whose kernels are explained.
+std::string sharing_of(const Program::Impl&, const std::vector<i64>& parameters, RunOptions&);
 
 double predicted_milliseconds(const Program::Impl&, const std::vector<i64>& parameters, const RunOptions&);
 

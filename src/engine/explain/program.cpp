@@ -107,8 +107,18 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
   check_points(graph, parameters);
   engine::check_method(*impl_, options);
   if (&engine::by_method(*impl_, options) != impl_.get()) return impl_->precise->explain(shapes, options, format);
-  if (impl_->host && impl_->host->loops()) return formatted(reports_of(*impl_->host, parameters, options), format);
-  std::string text = formatted(report_of(*impl_, parameters, options), format);
+  const std::string sharing = engine::sharing_of(*impl_, parameters, options);
+  const auto add_sharing = [&](explain::Report& report) {
+    if (!sharing.empty()) report.remarks.push_back(sharing);
+  };
+  if (impl_->host && impl_->host->loops()) {
+    std::vector<explain::SectionReport> reports = reports_of(*impl_->host, parameters, options);
+    add_sharing(reports.front().report);
+    return formatted(reports, format);
+  }
+  explain::Report report = report_of(*impl_, parameters, options);
+  add_sharing(report);
+  std::string text = formatted(report, format);
   if (impl_->certainty && format == ExplainFormat::text && engine::may_run_by_certainty(*impl_, parameters, options))
     text += "\nblocks whose windows see equal certainties everywhere run without them, empty ones do not run\n";
   return text;
