@@ -75,6 +75,9 @@ void check_declared(const Source&, std::string_view format_name, const Format&, 
 Array allocate(const Source&, std::string_view format_name, const Format&, const Shape&, double ratio,
                double beside = 0);
 
+// Throws where a page or a level is asked for of a format that has none.
+void check_page_and_level(const Source&, std::string_view format_name, bool has_pages, bool has_levels);
+
 // How far a stream was looked through for its end.
 struct Scan {
   std::size_t at = 0;

@@ -95,11 +95,7 @@ Image decode(Source source, const Codec& codec) {
   source.header = &image.header;
   source.orientation = &orientation;
   try {
-    if (source.options.page >= 0 && !codec.pages)
-      source.fail(codec.name, "it has no pages, but --page is given", "pages are of TIFF files");
-    if (source.options.level > 0 && !codec.pages)
-      source.fail(codec.name, fmt::format("it has one level, but level {} is asked for", source.options.level),
-                  "levels are of TIFF and OME-Zarr");
+    check_page_and_level(source, codec.name, codec.pages, codec.pages);
     image.array = codec.decode(source);
     image.header.extents = image.array.shape();
     if (orientation > 1) {
@@ -235,6 +231,14 @@ std::size_t InOrder::read(std::span<std::byte> out) {
     }
     if (!refill()) return done;
   }
+}
+
+void check_page_and_level(const Source& source, std::string_view format_name, bool has_pages, bool has_levels) {
+  if (source.options.page >= 0 && !has_pages)
+    source.fail(format_name, "it has no pages, but --page is given", "pages are of TIFF files");
+  if (source.options.level > 0 && !has_levels)
+    source.fail(format_name, fmt::format("it has one level, but level {} is asked for", source.options.level),
+                "levels are of TIFF and OME-Zarr");
 }
 
 void check_declared(const Source& source, std::string_view format_name, const Format& format, const Shape& shape,

@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/files/files.hpp"
 #include "base/text.hpp"
-#include "io/regions/partial_file.hpp"
+#include "io/metadata.hpp"
 #include "io/regions/raw.hpp"
 #include "tessera/error.hpp"
 
@@ -62,25 +60,6 @@ std::string described(const FileLayout& layout) {
   return fmt::format("--raw {},{}", name, to_string(shape));
 }
 
-// Says what the file does not: what its elements are.
-class PlainWriter : public FileWriter {
- public:
-  explicit PlainWriter(std::unique_ptr<FileWriter> file) : file_(std::move(file)) {}
-  const FileLayout& layout() const override { return file_->layout(); }
-  bool resumed() const override { return file_->resumed(); }
-  void write(const Region& region, const Array& from) override { file_->write(region, from); }
-  i64 beside(const Region& region) const override { return file_->beside(region); }
-  void sync() override { file_->sync(); }
-  void commit() override { file_->commit(); }
-  void discard() override { file_->discard(); }
-  std::optional<std::vector<std::string>> lost_metadata() const override {
-    return std::vector<std::string>{"its type and extents, which " + described(layout()) + " says"};
-  }
-
- private:
-  std::unique_ptr<FileWriter> file_;
-};
-
 }  // namespace
 
 PlainFile parse_plain(const std::string& text) {
@@ -115,9 +94,9 @@ PlainFile parse_plain(const std::string& text) {
 }
 
 std::unique_ptr<FileReader> open_plain(const std::string& path, const ReadOptions& options) {
+  if (options.raw.empty()) return nullptr;
   const PlainFile file = parse_plain(options.raw);
   const Source source{{}, path, options};
-  std::error_code ec;
   const std::optional<i64> size = base::file_size(path);
   if (!size) source.fail("raw elements", "it is a stream, and its elements are read at their places");
   FileLayout layout{.format_name = "raw", .element = file.number.type(), .shape = file.shape};
@@ -135,7 +114,9 @@ std::unique_ptr<FileWriter> create_plain(const std::string& path, const FileLayo
                                          const RegionWriteOptions& options) {
   FileLayout plain = layout;
   plain.format_name = "raw";
-  return std::make_unique<PlainWriter>(create_raw(path, std::move(plain), "", options));
+  std::vector<std::string> lost = lost_in_array(layout.header, plain.format_name, layout.shape);
+  lost.push_back("its type and extents, which " + described(layout) + " says");
+  return create_raw(path, std::move(plain), "", options, std::move(lost));
 }
 
 }  // namespace tessera::io

@@ -17,7 +17,7 @@ struct PlainFile {
 // Throws Error(argument).
 PlainFile parse_plain(const std::string& text);
 
-// By ReadOptions::raw. Throws Error(io) where the file is shorter or longer than that.
+// By ReadOptions::raw; nothing where that is empty. Throws Error(io) where the file is shorter or longer than that.
 std::unique_ptr<FileReader> open_plain(const std::string& path, const ReadOptions&);
 // Little-endian, samples of a point together.
 std::unique_ptr<FileWriter> create_plain(const std::string& path, const FileLayout&, const RegionWriteOptions&);

@@ -54,8 +54,7 @@ std::unique_ptr<RegionWriter> arranged(std::unique_ptr<FileWriter>, const Format
 // One row a format, in the order in which they are asked.
 struct RegionFormat {
   std::string_view name;
-  // Null: of files that an option describes. Nothing where the path is of another format. Throws Error(io) where it is
-  // this one and damaged.
+  // Nothing where the path is of another format. Throws Error(io) where it is this one and damaged.
   std::unique_ptr<FileReader> (*open)(const std::string& path, const ReadOptions&);
   std::vector<std::string_view> suffixes;  // that are written, lower case, with the dot
   // Null: not written by regions. `layout`: elements, extents, letters, steps and header as the file is to have them;

@@ -95,6 +95,8 @@ FileLayout layout_for_file(const RegionFormat& format, const Format& element, co
 
 const std::vector<RegionFormat>& region_formats() {
   static const std::vector<RegionFormat> formats = {
+      // First: what an option describes is nothing else.
+      {.name = "raw", .open = open_plain, .suffixes = {".raw"}, .create = create_plain, .widens = true},
       {.name = "Zarr",
        .open = open_zarr,
        .suffixes = {".zarr"},
@@ -124,24 +126,15 @@ const std::vector<RegionFormat>& region_formats() {
        .letters = metaimage_letters,
        .widens = true},
       {.name = "NumPy", .open = open_npy, .suffixes = {".npy"}, .create = create_npy, .letters = npy_letters},
-      {.name = "raw", .open = nullptr, .suffixes = {".raw"}, .create = create_plain, .widens = true},
   };
   return formats;
 }
 
 std::unique_ptr<RegionReader> open_parts(const std::string& path, const ReadOptions& options) {
   for (const RegionFormat& format : region_formats()) {
-    // What an option describes is nothing else.
-    const bool described = !options.raw.empty();
-    if (described != (format.open == nullptr)) continue;
-    std::unique_ptr<FileReader> file = described ? open_plain(path, options) : format.open(path, options);
+    std::unique_ptr<FileReader> file = format.open(path, options);
     if (file == nullptr) continue;
-    const Source source{{}, path, options};
-    if (options.page >= 0 && !format.pages)
-      source.fail(format.name, "it has no pages, but --page is given", "pages are of TIFF files");
-    if (options.level > 0 && !format.reads_level)
-      source.fail(format.name, fmt::format("it has one level, but level {} is asked for", options.level),
-                  "levels are of TIFF and OME-Zarr");
+    check_page_and_level({{}, path, options}, format.name, format.pages, format.reads_level);
     if (options.axes.empty() || format.reads_axes) return arranged(std::move(file));
     FileLayout layout = renamed(file->layout(), options.axes, path);
     return arranged(std::make_unique<RenamedReader>(std::move(file), std::move(layout)));

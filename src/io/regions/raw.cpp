@@ -162,8 +162,10 @@ Array without_padding(const Array& run) {
 
 class RawWriter : public FileWriter {
  public:
-  RawWriter(const std::string& path, FileLayout layout, const std::string& header, const RegionWriteOptions& options)
+  RawWriter(const std::string& path, FileLayout layout, const std::string& header, const RegionWriteOptions& options,
+            std::optional<std::vector<std::string>> lost)
       : layout_(std::move(layout)),
+        lost_(std::move(lost)),
         file_(path, options.resume, options.writers),
         begin_(static_cast<i64>(header.size())) {
     layout_.chunk = row_of(layout_.shape);
@@ -174,6 +176,7 @@ class RawWriter : public FileWriter {
 
   const FileLayout& layout() const override { return layout_; }
   bool resumed() const override { return file_.resumed(); }
+  std::optional<std::vector<std::string>> lost_metadata() const override { return lost_; }
   i64 beside(const Region&) const override { return piece_bytes; }
   void sync() override { file_.sync(); }
   void commit() override { file_.commit(); }
@@ -191,6 +194,7 @@ class RawWriter : public FileWriter {
 
  private:
   FileLayout layout_;
+  std::optional<std::vector<std::string>> lost_;
   PartialFile file_;
   i64 begin_ = 0;
 };
@@ -266,8 +270,9 @@ std::unique_ptr<FileReader> open_raw(const std::string& path, FileLayout layout,
 }
 
 std::unique_ptr<FileWriter> create_raw(const std::string& path, FileLayout layout, const std::string& header,
-                                       const RegionWriteOptions& options) {
-  return std::make_unique<RawWriter>(path, std::move(layout), header, options);
+                                       const RegionWriteOptions& options,
+                                       std::optional<std::vector<std::string>> lost) {
+  return std::make_unique<RawWriter>(path, std::move(layout), header, options, std::move(lost));
 }
 
 }  // namespace tessera::io

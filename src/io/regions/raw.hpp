@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,10 @@ RawElements raw_elements(const std::string& path, const FileLayout&, const FileN
 // shorter than that.
 std::unique_ptr<FileReader> open_raw(const std::string& path, FileLayout layout, RawElements,
                                      std::vector<RawPart> parts);
-// `header`: what stands before the elements.
+// `header`: what stands before the elements. `lost`: as FileWriter::lost_metadata().
 std::unique_ptr<FileWriter> create_raw(const std::string& path, FileLayout layout, const std::string& header,
-                                       const RegionWriteOptions&);
+                                       const RegionWriteOptions&,
+                                       std::optional<std::vector<std::string>> lost = std::nullopt);
 // Throws Error(io) where no memory could hold such an array, or no file: `bytes` of an element there.
 void check_extents(const Source&, const FileLayout&, i64 bytes);
 // Throws Error(argument) unless the region lies within and the array has its extents and elements.

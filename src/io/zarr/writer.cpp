@@ -64,7 +64,6 @@ std::vector<ByteCodec> packing_of(const std::string& path, const WriteOptions& o
   return {codec};
 }
 
-// What an array of this rank has for dimensions where nobody says it.
 // Moments and channels alone, samples together; cubes or squares of the others. The side that is the shortest doubles,
 // the fastest one first, as long as it fits.
 Shape usual_chunk(const FileLayout& layout) {
@@ -132,7 +131,6 @@ ArrayMetadata metadata_of(const FileLayout& layout, const Shape& shape, const st
   for (std::size_t d = 0; d < layout.shard.size(); ++d) {
     const i64 reached = (std::max<i64>(shape[d], 1) + array.unit[d] - 1) / array.unit[d] * array.unit[d];
     array.chunk[d] = std::min(layout.shard[d], reached);
-    if (array.unit[d] < layout.chunk[d]) array.chunk[d] = array.unit[d];
   }
   if (!layout.shard.empty()) array.shards = Shards{.swapped = std::endian::native == std::endian::big, .checked = true};
   array.chain.packing = packing;
