@@ -142,6 +142,25 @@ int report(const Error& error) {
   return status_of(error.error_class());
 }
 
+Error as_error(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::system_error& error) {
+    // {fmt} throws this when it cannot print.
+    const bool printing = std::ferror(stdout) != 0;
+    std::clearerr(stdout);
+    if (printing)
+      return Error(ErrorClass::io, "cannot write standard output: " + base::reason_of(error.code().value()));
+    return Error(ErrorClass::internal, fmt::format("unexpected failure: {}", error.what()));
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorClass::device, "out of memory");
+  } catch (const std::exception& error) {
+    return Error(ErrorClass::internal, fmt::format("unexpected failure: {}", error.what()));
+  }
+}
+
 void flush_standard_output() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
@@ -182,7 +201,7 @@ int run_command(int argc, const char* const* argv) {
     if (stranger) return report_usage(root, CLI::ExtrasError({words[1]}), static_cast<int>(words.size()), words.data());
     return root.exit(wanted);
   } catch (const CLI::ParseError& error) {
-    if (std::ranges::find(joined, "--mpi") != joined.end() && leaves_it_to_another()) return usage_faulty;
+    if (std::ranges::find(joined, "--mpi") != joined.end()) let_rank_0_speak();
     return report_usage(root, error, static_cast<int>(words.size()), words.data());
   }
 
@@ -196,19 +215,8 @@ int run_command(int argc, const char* const* argv) {
         flush_standard_output();
         return status;
       }
-  } catch (const Error& error) {
-    return report(error);
-  } catch (const std::system_error& error) {
-    // {fmt} throws this when it cannot print.
-    const bool printing = std::ferror(stdout) != 0;
-    std::clearerr(stdout);
-    if (printing)
-      return report(Error(ErrorClass::io, "cannot write standard output: " + base::reason_of(error.code().value())));
-    return report(Error(ErrorClass::internal, fmt::format("unexpected failure: {}", error.what())));
-  } catch (const std::bad_alloc&) {
-    return report(Error(ErrorClass::device, "out of memory"));
-  } catch (const std::exception& error) {
-    return report(Error(ErrorClass::internal, fmt::format("unexpected failure: {}", error.what())));
+  } catch (...) {
+    return report(as_error(std::current_exception()));
   }
   return usage_faulty;
 }

@@ -8,6 +8,8 @@
 //   130  interrupted
 #pragma once
 
+#include <exception>
+
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -17,6 +19,8 @@ enum Status { done = 0, program_faulty = 1, usage_faulty = 2, internal_fault = 3
 // Prints it as the command does; the exit status.
 int report(const Error&);
 int status_of(ErrorClass);
+// What was thrown, as an error that can be told; what is no std::exception is thrown on.
+Error as_error(const std::exception_ptr&);
 
 // What was printed is part of what was done: a full disk behind `tessera emit > file` is an Error(io).
 void flush_standard_output();

@@ -12,4 +12,8 @@ inline Shape shape_of(const Region& region) {
   return shape;
 }
 
+inline Region all_of(const Shape& shape) {
+  return {std::vector<i64>(shape.size()), shape};
+}
+
 }  // namespace tessera::data

@@ -151,6 +151,16 @@ ExprId Graph::expr(ExprNode node) {
   return {id};
 }
 
+Stage stage_like(const Stage& of, StageKind kind) {
+  Stage stage;
+  stage.kind = kind;
+  stage.name = of.name;
+  stage.type = of.type;
+  stage.domain = of.domain;
+  stage.span = of.span;
+  return stage;
+}
+
 StageId Graph::add(Stage stage) {
   base::reached_stage(stage.name);
   const auto id = static_cast<StageId>(stages_.size());

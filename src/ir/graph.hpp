@@ -301,6 +301,9 @@ class Graph {
   std::uint32_t next_var_ = 0;
 };
 
+// A stage with the name, the type, the domain and the place of another one.
+Stage stage_like(const Stage&, StageKind);
+
 // Is a <= b whatever the parameters are? Extents are taken as not negative; false means "not known".
 bool at_most(Graph&, SizeId a, SizeId b);
 

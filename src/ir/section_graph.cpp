@@ -75,12 +75,7 @@ StageId SectionGraph::image(StageId s, Section::Value from) {
   a.format = stage.type;
   a.extents = stage.domain;
   a.span = stage.span;
-  Stage input;
-  input.kind = StageKind::input;
-  input.name = stage.name;
-  input.type = stage.type;
-  input.domain = stage.domain;
-  input.span = stage.span;
+  Stage input = stage_like(stage, StageKind::input);
   input.argument = static_cast<std::uint32_t>(graph_.arguments.size());
   graph_.arguments.push_back(std::move(a));
   section.inputs.push_back(from);

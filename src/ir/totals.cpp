@@ -95,19 +95,13 @@ class Cut {
     for (StageId s = 0; s < g_.stage_count(); ++s)
       if (needed[s] && !given(s)) graph.compute(s);
     ReducedSection made;
-    for (const std::size_t o : wanted.outputs) {
+    for (const std::size_t o : wanted.outputs)
       graph.output(g_.outputs[o].name, g_.outputs[o].format, g_.outputs[o].stages, {false, o});
-      made.is_reduced.push_back(false);
-    }
-    for (const StageId s : wanted.stored) {
-      graph.output(g_.stage(s).name, g_.stage(s).type, {s}, {true, places_.at(s)});
-      made.is_reduced.push_back(false);
-    }
+    for (const StageId s : wanted.stored) graph.output(g_.stage(s).name, g_.stage(s).type, {s}, {true, places_.at(s)});
     for (const auto& [image, totals] : wanted.totals) {
       const std::size_t output =
           graph.output(g_.stage(image).name, g_.stage(image).type, {image}, {true, places_.at(totals.front())});
       for (const StageId t : totals) made.reductions.push_back({output, g_.node(g_.stage(t).body).op, places_.at(t)});
-      made.is_reduced.push_back(true);
     }
     made.section = graph.finish();
     result_.sections.push_back(std::move(made));
@@ -123,12 +117,6 @@ class Cut {
 
 }  // namespace
 
-bool has_totals(const Graph& g) {
-  for (StageId s = 0; s < g.stage_count(); ++s)
-    if (is_total(g, s)) return true;
-  return false;
-}
-
 Totals totals(const Graph& g, OutputsAre outputs, const std::vector<StageId>& stored) {
   return Cut(g, outputs, stored).result();
 }
@@ -138,10 +126,10 @@ std::vector<StageId> stored_for(const Graph& g, std::size_t parts) {
   const std::vector<bool> live = live_stages(g);
   // Of every stage, the last one that reads it.
   std::vector<StageId> last(g.stage_count());
-  std::size_t points = 0;
+  std::size_t all = 0;
   for (StageId s = 0; s < g.stage_count(); ++s) {
     if (!live[s]) continue;
-    points += g.stage(s).kind == StageKind::input ? 0 : 1;
+    all += g.stage(s).kind == StageKind::input ? 0 : 1;
     for (const StageId p : sources(g, s)) last[p] = s;
   }
   for (const Output& o : g.outputs)
@@ -155,9 +143,9 @@ std::vector<StageId> stored_for(const Graph& g, std::size_t parts) {
     open.push_back(s);
     ++done;
     const bool images = std::ranges::none_of(open, [&](StageId p) { return is_single(g, g.stage(p)); });
-    if (!images || open.size() > most || done * parts < next * points || done == points) continue;
+    if (!images || open.size() > most || done * parts < next * all || done == all) continue;
     stored.insert(stored.end(), open.begin(), open.end());
-    while (done * parts >= next * points) ++next;
+    while (done * parts >= next * all) ++next;
   }
   std::ranges::sort(stored);
   const auto twice = std::ranges::unique(stored);

@@ -21,9 +21,9 @@ struct Reduction {
 };
 
 struct ReducedSection {
-  Section section;  // an output that is reduced has the place of its first number
+  Section section;
+  // Outputs that are reduced are wanted by nobody else; their values are the places of their first numbers.
   std::vector<Reduction> reductions;
-  std::vector<bool> is_reduced;  // of every output: nobody wants the image itself
 };
 
 struct Totals {
@@ -33,7 +33,6 @@ struct Totals {
 
 enum class OutputsAre { early, last };  // in the first section that can have them, or all in the last ones
 
-bool has_totals(const Graph&);
 Totals totals(const Graph&, OutputsAre, const std::vector<StageId>& stored = {});
 
 // Images to store, so that the graph falls into so many parts of about as many stages, or fewer: behind each, at most

@@ -70,6 +70,7 @@ void Journal::write_head() {
   if (::ftruncate(file_.fd, 0) != 0 || ::lseek(file_.fd, 0, SEEK_SET) < 0) fail(path_, errno);
   if (!base::write_all(file_.fd, fmt::format("{}\nwork {}\n", title, work_)) || ::fsync(file_.fd) != 0)
     fail(path_, errno);
+  made_ = true;
 }
 
 std::string Journal::line_of(i64 piece) const {
@@ -119,7 +120,7 @@ void Journal::remove() {
 }
 
 void Journal::leave() {
-  if (::lseek(file_.fd, 0, SEEK_END) == 0) remove();
+  if (made_ || ::lseek(file_.fd, 0, SEEK_END) == 0) remove();
 }
 
 }  // namespace tessera::pieces

@@ -49,7 +49,7 @@ class Journal {
   void name(const std::vector<i64>& pieces);
   // The result has its name.
   void remove();
-  // No work was begun: a file that this object made goes, one that was there stays.
+  // No piece was written: a journal that this object began goes, one that was there stays.
   void leave();
 
  private:
@@ -62,7 +62,7 @@ class Journal {
   std::vector<bool> done_;  // when it began
   mutable std::mutex mutex_;
   i64 count_ = 0;
-  bool resumes_ = false;
+  bool resumes_ = false, made_ = false;  // made_: nothing of an earlier run is there
 };
 
 }  // namespace tessera::pieces

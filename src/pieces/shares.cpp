@@ -38,11 +38,6 @@ std::vector<i64> share_of(const std::vector<i64>& left, int rank, int ranks) {
 Shares::Shares(ranks::Agreement& agreement, std::function<void(const std::vector<i64>&)> name)
     : agreement_(agreement), name_(std::move(name)), accounts_(static_cast<std::size_t>(agreement.ranks().size())) {}
 
-// After an error messages may be under way: their numbers stay where they are.
-Shares::~Shares() {
-  for (auto& message : sent_) static_cast<void>(message.release());
-}
-
 void Shares::on_disk(const std::vector<i64>& pieces) {
   if (agreement_.ranks().rank() == 0) return name_(pieces);
   const std::lock_guard lock(mutex_);
@@ -63,20 +58,16 @@ void Shares::tell(Account account) {
     const std::lock_guard lock(mutex_);
     account.on_disk = std::exchange(on_disk_, {});
   }
-  std::erase_if(sent_, [](const auto& message) { return message->request.done(); });
-  auto message = std::make_unique<Message>(Message{packed(account), {}});
-  message->request = agreement_.ranks().send(std::as_bytes(std::span(message->numbers)), 0, account_tag);
-  sent_.push_back(std::move(message));
+  while (!sent_.empty() && sent_.front().done()) sent_.pop_front();
+  const auto numbers = std::make_shared<const std::vector<i64>>(packed(account));
+  sent_.push_back(agreement_.ranks().send(std::as_bytes(std::span(*numbers)), 0, account_tag));
+  sent_.back().keep(numbers);
 }
 
 void Shares::listen() {
-  while (const std::optional<ranks::Incoming> come = agreement_.ranks().look(account_tag)) {
-    std::vector<i64> numbers(come->bytes / sizeof(i64));
-    ranks::Request request =
-        agreement_.ranks().receive(std::as_writable_bytes(std::span(numbers)), come->from, account_tag);
-    agreement_.ranks().wait(request);
+  while (const std::optional<ranks::Message> come = agreement_.ranks().take(account_tag)) {
     Account& account = accounts_[static_cast<std::size_t>(come->from)];
-    account = unpacked(numbers);
+    account = unpacked(ranks::numbers_of(come->bytes));
     name_(account.on_disk);
   }
   agreement_.listen();
@@ -90,8 +81,7 @@ std::vector<i64> Shares::end(std::vector<i64> counts) {
   ranks::Ranks& ranks = agreement_.ranks();
   if (ranks.rank() != 0) {
     tell({.ended = true, .counts = counts});
-    for (const auto& message : sent_) ranks.wait(message->request);
-    sent_.clear();
+    for (ranks::Request& message : sent_) ranks.wait(message);
     return counts;
   }
   ranks.wait_until([&] {

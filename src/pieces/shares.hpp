@@ -2,8 +2,8 @@
 // thread that computes; pieces come from the one that writes.
 #pragma once
 
+#include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -27,7 +27,6 @@ class Shares {
  public:
   // Rank 0 gives `name` what others say is on the disk.
   Shares(ranks::Agreement&, std::function<void(const std::vector<i64>&)> name);
-  ~Shares();
 
   // ---- of every rank ----
 
@@ -52,11 +51,7 @@ class Shares {
   i64 computed_ = 0;
   std::mutex mutex_;
   std::vector<i64> on_disk_;  // and not told
-  struct Message {
-    std::vector<i64> numbers;
-    ranks::Request request;
-  };
-  std::vector<std::unique_ptr<Message>> sent_;
+  std::deque<ranks::Request> sent_;
   std::vector<Account> accounts_;  // of all ranks, where this one is rank 0
 };
 

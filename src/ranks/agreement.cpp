@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <thread>
-#include <vector>
+#include <utility>
 
 namespace tessera::ranks {
 namespace {
@@ -14,52 +15,92 @@ namespace {
 constexpr int failure_tag = 32001;  // of messages; MPI promises tags up to 32767
 constexpr std::chrono::seconds until_heard{2}, until_ended{5};
 
-// What ranks tell each other of an error: class and status as letters, then its text.
-std::string packed(const Error& error, int status) {
-  return fmt::format("{} {} {}", static_cast<int>(error.error_class()), status, error.what());
+// The last byte of what a rank gives: is it that, or an error?
+constexpr std::byte well{'+'}, ill{'-'};
+
+template <class T>
+Bytes bytes_of(const T& elements) {
+  const auto bytes = std::as_bytes(std::span(elements.data(), elements.size()));
+  return {bytes.begin(), bytes.end()};
 }
 
-struct Told {
-  ErrorClass cls = ErrorClass::internal;
-  int status = 0;
-  std::string text;
-};
+std::string text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
-Told unpacked(const std::string& message) {
-  const std::size_t first = message.find(' '), second = message.find(' ', first + 1);
-  return {static_cast<ErrorClass>(std::stoi(message.substr(0, first))),
-          std::stoi(message.substr(first + 1, second - first - 1)), message.substr(second + 1)};
+// What ranks tell each other of an error: a number for its class, then its text.
+Bytes packed(const Error& error) {
+  return bytes_of(fmt::format("{} {}", static_cast<int>(error.error_class()), error.what()));
+}
+
+RankError unpacked(int rank, const Bytes& told) {
+  const std::string message = text_of(told);
+  const std::size_t space = message.find(' ');
+  return {rank, static_cast<ErrorClass>(std::stoi(message.substr(0, space))), message.substr(space + 1)};
+}
+
+// Of all ranks, where one of them failed; `own`: this rank's.
+std::optional<Error> first_error(const std::vector<Bytes>& given, const Error* own) {
+  const auto first = std::ranges::find(given, ill, [](const Bytes& bytes) { return bytes.back(); });
+  if (first == given.end()) return std::nullopt;
+  const bool alike = std::ranges::all_of(given, [&](const Bytes& bytes) { return bytes == *first; });
+  if (alike && own != nullptr) return *own;
+  return unpacked(static_cast<int>(first - given.begin()), {first->begin(), first->end() - 1});
 }
 
 }  // namespace
 
-RankError::RankError(int rank, int status, ErrorClass cls, const std::string& text)
-    : Error(cls, fmt::format("rank {}: {}", rank, text)), rank_(rank), status_(status) {}
+RankError::RankError(int rank, ErrorClass cls, const std::string& text)
+    : Error(cls, fmt::format("rank {}: {}", rank, text)) {}
 
-// What this rank says: nothing, where all is well.
-std::optional<Error> Agreement::agreed(const std::string& own, const Error* error) {
-  const std::vector<std::string> all = ranks_.all_gather(own);
-  const auto first = std::ranges::find_if(all, [](const std::string& text) { return !text.empty(); });
-  if (first == all.end()) return std::nullopt;
-  const bool alike = std::ranges::all_of(all, [&](const std::string& text) { return text == *first; });
-  if (alike && error != nullptr) return *error;
-  const Told told = unpacked(*first);
-  return RankError(static_cast<int>(first - all.begin()), told.status, told.cls, told.text);
+std::vector<Bytes> Agreement::all_gather(Bytes own) {
+  own.push_back(well);
+  std::vector<Bytes> all = ranks_.all_gather(std::move(own));
+  end_ = first_error(all, nullptr);
+  if (end_) throw Error(*end_);
+  for (Bytes& bytes : all) bytes.pop_back();
+  return all;
 }
 
-void Agreement::step() {
-  end_ = agreed("", nullptr);
-  if (end_) throw Error(*end_);
+std::vector<std::string> Agreement::all_gather(const std::string& own) {
+  std::vector<std::string> all;
+  for (const Bytes& bytes : all_gather(bytes_of(own))) all.push_back(text_of(bytes));
+  return all;
+}
+
+std::vector<std::int64_t> Agreement::broadcast(const std::vector<std::int64_t>& numbers) {
+  return numbers_of(all_gather(ranks_.rank() == 0 ? bytes_of(numbers) : Bytes()).front());
+}
+
+std::int64_t Agreement::least(std::int64_t value) {
+  for (const Bytes& bytes : all_gather(bytes_of(std::vector{value})))
+    value = std::min(value, numbers_of(bytes).front());
+  return value;
+}
+
+void Agreement::part() {
+  step();
+  in_step_ = false;
+}
+
+void Agreement::meet() {
+  in_step_ = true;
+  step();
 }
 
 Error Agreement::failed(const Error& error) {
-  if (!end_) end_ = agreed(packed(error, 0), &error);
+  if (!end_) {
+    Bytes own = packed(error);
+    own.push_back(ill);
+    end_ = first_error(ranks_.all_gather(std::move(own)), &error);
+  }
   return *end_;
 }
 
-void Agreement::report(const Error& error, int status) const {
-  const std::string text = packed(error, status);
-  Request request = ranks_.send_until_received(std::as_bytes(std::span(text.data(), text.size())), 0, failure_tag);
+void Agreement::report(const Error& error) const {
+  const auto text = std::make_shared<const Bytes>(packed(error));
+  Request request = ranks_.send_until_received(*text, 0, failure_tag);
+  request.keep(text);
   const auto began = std::chrono::steady_clock::now();
   constexpr std::chrono::milliseconds pause{5};
   bool heard = false;
@@ -72,14 +113,7 @@ void Agreement::report(const Error& error, int status) const {
 }
 
 void Agreement::listen() const {
-  const std::optional<Incoming> come = ranks_.look(failure_tag);
-  if (!come) return;
-  std::string text(come->bytes, ' ');
-  Request request =
-      ranks_.receive(std::as_writable_bytes(std::span(text.data(), text.size())), come->from, failure_tag);
-  ranks_.wait(request);
-  const Told told = unpacked(text);
-  throw RankError(come->from, told.status, told.cls, told.text);
+  if (const std::optional<Message> come = ranks_.take(failure_tag)) throw unpacked(come->from, come->bytes);
 }
 
 }  // namespace tessera::ranks

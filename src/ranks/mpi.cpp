@@ -24,19 +24,10 @@ void check(const mpi::Library& library, int code, const char* what) {
   throw Error(ErrorClass::device, fmt::format("{} failed: {}", what, text.data()));
 }
 
-enum class Kind { sending, receiving, of_all };
-
-// One request of MPI for each part of a message.
+// One request of MPI for each part of a message. Those that are given up are left alone: their bytes stay.
 class Parts : public Request::Operation {
  public:
-  Parts(const mpi::Library& library, Kind kind) : library_(library), kind_(kind) {}
-  // What is left undone: nobody writes into memory that is gone. What all ranks do cannot be called off.
-  ~Parts() override {
-    for (mpi::RequestHandle& handle : handles_) {
-      if (kind_ == Kind::receiving) library_.MPI_Cancel(&handle);
-      if (kind_ != Kind::of_all) library_.MPI_Request_free(&handle);
-    }
-  }
+  explicit Parts(const mpi::Library& library) : library_(library) {}
   void add(mpi::RequestHandle handle) { handles_.push_back(handle); }
 
   bool done() override {
@@ -52,7 +43,6 @@ class Parts : public Request::Operation {
 
  private:
   const mpi::Library& library_;
-  Kind kind_;
   std::vector<mpi::RequestHandle> handles_;
 };
 
@@ -76,21 +66,22 @@ class MpiRanks : public Ranks {
   int size() const override { return size_; }
 
   Request send(std::span<const std::byte> bytes, int to, int tag) override {
-    return in_parts(bytes, Kind::sending, [&](const std::byte* from, int count, mpi::RequestHandle* handle) {
+    return in_parts("MPI_Isend", bytes, [&](const std::byte* from, int count, mpi::RequestHandle* handle) {
       return library_.MPI_Isend(from, count, library_.byte, to, tag, library_.world, handle);
     });
   }
   Request send_until_received(std::span<const std::byte> bytes, int to, int tag) override {
-    return in_parts(bytes, Kind::sending, [&](const std::byte* from, int count, mpi::RequestHandle* handle) {
+    return in_parts("MPI_Issend", bytes, [&](const std::byte* from, int count, mpi::RequestHandle* handle) {
       return library_.MPI_Issend(from, count, library_.byte, to, tag, library_.world, handle);
     });
   }
   Request receive(std::span<std::byte> bytes, int from, int tag) override {
-    return in_parts(bytes, Kind::receiving, [&](std::byte* to, int count, mpi::RequestHandle* handle) {
+    return in_parts("MPI_Irecv", bytes, [&](std::byte* to, int count, mpi::RequestHandle* handle) {
       return library_.MPI_Irecv(to, count, library_.byte, from, tag, library_.world, handle);
     });
   }
 
+ protected:
   std::optional<Incoming> look(int tag) override {
     int come = 0, count = 0;
     mpi::Status status;
@@ -99,64 +90,27 @@ class MpiRanks : public Ranks {
     check(library_, library_.MPI_Get_count(&status, library_.byte, &count), "MPI_Get_count");
     return Incoming{status.source, static_cast<std::size_t>(count)};
   }
-
- protected:
   void begin_abort(int status) override { library_.MPI_Abort(library_.world, status); }
-  Request begin_barrier() override {
-    return one("MPI_Ibarrier",
-               [&](mpi::RequestHandle* handle) { return library_.MPI_Ibarrier(library_.world, handle); });
-  }
-  Request begin_broadcast(std::span<std::byte> bytes, int from) override {
-    return one("MPI_Ibcast", [&](mpi::RequestHandle* handle) {
-      return library_.MPI_Ibcast(bytes.data(), static_cast<int>(bytes.size()), library_.byte, from, library_.world,
-                                 handle);
-    });
-  }
   Request begin_all_gather(std::span<const std::byte> from, std::span<std::byte> to, const std::vector<int>& sizes,
                            const std::vector<int>& places) override {
-    return one("MPI_Iallgatherv", [&](mpi::RequestHandle* handle) {
-      return library_.MPI_Iallgatherv(from.data(), static_cast<int>(from.size()), library_.byte, to.data(),
-                                      sizes.data(), places.data(), library_.byte, library_.world, handle);
+    return in_parts("MPI_Iallgatherv", from, [&](const std::byte* own, int count, mpi::RequestHandle* handle) {
+      return library_.MPI_Iallgatherv(own, count, library_.byte, to.data(), sizes.data(), places.data(), library_.byte,
+                                      library_.world, handle);
     });
-  }
-  Request begin_all_reduce(std::span<std::int64_t> values, Reduction how) override {
-    return reduced(values, library_.int64, how);
-  }
-  Request begin_all_reduce(std::span<double> values, Reduction how) override {
-    return reduced(values, library_.float64, how);
   }
 
  private:
   template <class Byte, class F>
-  Request in_parts(std::span<Byte> bytes, Kind kind, const F& begin) {
-    auto parts = std::make_unique<Parts>(library_, kind);
+  Request in_parts(const char* name, std::span<Byte> bytes, const F& begin) {
+    auto parts = std::make_unique<Parts>(library_);
     do {  // a message may be empty
       const std::size_t part = std::min(bytes.size(), largest_part);
       mpi::RequestHandle handle = nullptr;
-      check(library_, begin(bytes.data(), static_cast<int>(part), &handle),
-            kind == Kind::receiving ? "MPI_Irecv" : "MPI_Isend");
+      check(library_, begin(bytes.data(), static_cast<int>(part), &handle), name);
       parts->add(handle);
       bytes = bytes.subspan(part);
     } while (!bytes.empty());
     return Request(std::move(parts));
-  }
-
-  template <class F>
-  Request one(const char* name, const F& begin) {
-    auto parts = std::make_unique<Parts>(library_, Kind::of_all);
-    mpi::RequestHandle handle = nullptr;
-    check(library_, begin(&handle), name);
-    parts->add(handle);
-    return Request(std::move(parts));
-  }
-
-  template <class T>
-  Request reduced(std::span<T> values, mpi::Datatype type, Reduction how) {
-    const mpi::Operator op = how == Reduction::sum ? library_.sum : how == Reduction::min ? library_.min : library_.max;
-    return one("MPI_Iallreduce", [&](mpi::RequestHandle* handle) {
-      return library_.MPI_Iallreduce(mpi::Library::in_place(), values.data(), static_cast<int>(values.size()), type, op,
-                                     library_.world, handle);
-    });
   }
 
   const mpi::Library& library_;

@@ -53,11 +53,6 @@ Library open_library() {
   };
   need(object(l.world, "ompi_mpi_comm_world"), "ompi_mpi_comm_world");
   need(object(l.byte, "ompi_mpi_byte"), "ompi_mpi_byte");
-  need(object(l.int64, "ompi_mpi_int64_t"), "ompi_mpi_int64_t");
-  need(object(l.float64, "ompi_mpi_double"), "ompi_mpi_double");
-  need(object(l.sum, "ompi_mpi_op_sum"), "ompi_mpi_op_sum");
-  need(object(l.min, "ompi_mpi_op_min"), "ompi_mpi_op_min");
-  need(object(l.max, "ompi_mpi_op_max"), "ompi_mpi_op_max");
   need(object(l.errors_return, "ompi_mpi_errors_return"), "ompi_mpi_errors_return");
 #define TESSERA_MPI_BIND(name, parameters) need(l.file.bind(l.name, #name), #name);
   TESSERA_MPI_FUNCTIONS(TESSERA_MPI_BIND)

@@ -11,7 +11,6 @@ namespace tessera::ranks::mpi {
 // Handles of Open MPI; each a type of its own, so that none is taken for another.
 using Communicator = struct CommunicatorObject*;
 using Datatype = struct DatatypeObject*;
-using Operator = struct OperatorObject*;
 using Handler = struct HandlerObject*;
 using RequestHandle = struct RequestObject*;
 
@@ -27,29 +26,24 @@ constexpr int thread_funneled = 1;         // MPI_THREAD_FUNNELED
 constexpr std::size_t longest_text = 256;  // MPI_MAX_ERROR_STRING; MPI_MAX_LIBRARY_VERSION_STRING is as long
 
 // NAME(parameters); all return an error code.
-#define TESSERA_MPI_FUNCTIONS(X)                                                                         \
-  X(MPI_Init_thread, (int*, char***, int, int*))                                                         \
-  X(MPI_Initialized, (int*))                                                                             \
-  X(MPI_Finalize, ())                                                                                    \
-  X(MPI_Abort, (Communicator, int))                                                                      \
-  X(MPI_Get_library_version, (char*, int*))                                                              \
-  X(MPI_Error_string, (int, char*, int*))                                                                \
-  X(MPI_Comm_set_errhandler, (Communicator, Handler))                                                    \
-  X(MPI_Comm_rank, (Communicator, int*))                                                                 \
-  X(MPI_Comm_size, (Communicator, int*))                                                                 \
-  X(MPI_Isend, (const void*, int, Datatype, int, int, Communicator, RequestHandle*))                     \
-  X(MPI_Issend, (const void*, int, Datatype, int, int, Communicator, RequestHandle*))                    \
-  X(MPI_Irecv, (void*, int, Datatype, int, int, Communicator, RequestHandle*))                           \
-  X(MPI_Iprobe, (int, int, Communicator, int*, Status*))                                                 \
-  X(MPI_Get_count, (const Status*, Datatype, int*))                                                      \
-  X(MPI_Test, (RequestHandle*, int*, Status*))                                                           \
-  X(MPI_Cancel, (RequestHandle*))                                                                        \
-  X(MPI_Request_free, (RequestHandle*))                                                                  \
-  X(MPI_Ibarrier, (Communicator, RequestHandle*))                                                        \
-  X(MPI_Ibcast, (void*, int, Datatype, int, Communicator, RequestHandle*))                               \
-  X(MPI_Iallgatherv,                                                                                     \
-    (const void*, int, Datatype, void*, const int*, const int*, Datatype, Communicator, RequestHandle*)) \
-  X(MPI_Iallreduce, (const void*, void*, int, Datatype, Operator, Communicator, RequestHandle*))
+#define TESSERA_MPI_FUNCTIONS(X)                                                      \
+  X(MPI_Init_thread, (int*, char***, int, int*))                                      \
+  X(MPI_Initialized, (int*))                                                          \
+  X(MPI_Finalize, ())                                                                 \
+  X(MPI_Abort, (Communicator, int))                                                   \
+  X(MPI_Get_library_version, (char*, int*))                                           \
+  X(MPI_Error_string, (int, char*, int*))                                             \
+  X(MPI_Comm_set_errhandler, (Communicator, Handler))                                 \
+  X(MPI_Comm_rank, (Communicator, int*))                                              \
+  X(MPI_Comm_size, (Communicator, int*))                                              \
+  X(MPI_Isend, (const void*, int, Datatype, int, int, Communicator, RequestHandle*))  \
+  X(MPI_Issend, (const void*, int, Datatype, int, int, Communicator, RequestHandle*)) \
+  X(MPI_Irecv, (void*, int, Datatype, int, int, Communicator, RequestHandle*))        \
+  X(MPI_Iprobe, (int, int, Communicator, int*, Status*))                              \
+  X(MPI_Get_count, (const Status*, Datatype, int*))                                   \
+  X(MPI_Test, (RequestHandle*, int*, Status*))                                        \
+  X(MPI_Iallgatherv,                                                                  \
+    (const void*, int, Datatype, void*, const int*, const int*, Datatype, Communicator, RequestHandle*))
 
 struct Library {
   base::DynamicLibrary file;
@@ -57,10 +51,8 @@ struct Library {
   TESSERA_MPI_FUNCTIONS(TESSERA_MPI_DECLARE)
 #undef TESSERA_MPI_DECLARE
   Communicator world = nullptr;
-  Datatype byte = nullptr, int64 = nullptr, float64 = nullptr;
-  Operator sum = nullptr, min = nullptr, max = nullptr;
+  Datatype byte = nullptr;
   Handler errors_return = nullptr;
-  static void* in_place() { return reinterpret_cast<void*>(1); }  // MPI_IN_PLACE
 };
 
 // Opened at the first call. Throws Error(device) where there is none, or another MPI.

@@ -1,10 +1,10 @@
-// What is the same for all kinds of ranks: waiting, and messages in parts; see ranks.hpp.
+// What is the same for all kinds of ranks: waiting, and what all give, in parts; see ranks.hpp.
 #include "ranks/ranks.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "base/text.hpp"
@@ -29,15 +29,27 @@ class Patience {
   std::chrono::microseconds pause_{20};
 };
 
-template <class T>
-std::span<std::byte> bytes_of(std::span<T> elements) {
-  return std::as_writable_bytes(elements);
+void keep_for_good(std::shared_ptr<const void> owner) {
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<std::shared_ptr<const void>>;
+  const std::lock_guard lock(mutex);
+  kept.push_back(std::move(owner));
 }
 
 }  // namespace
 
+std::vector<std::int64_t> numbers_of(const Bytes& bytes) {
+  std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
+  std::ranges::copy(bytes, std::as_writable_bytes(std::span(numbers)).begin());
+  return numbers;
+}
+
+Request::~Request() {
+  if (operation_ != nullptr && owner_ != nullptr) keep_for_good(std::move(owner_));
+}
+
 bool Request::done() {
-  if (operation_ != nullptr && operation_->done()) operation_.reset();
+  if (operation_ != nullptr && operation_->done()) operation_.reset(), owner_.reset();
   return operation_ == nullptr;
 }
 
@@ -53,92 +65,63 @@ void Ranks::wait_until(const std::function<bool()>& come) {
   }
 }
 
-void Ranks::wait(std::vector<Request>& requests) {
-  for (Request& request : requests) wait(request);
-}
-
 void Ranks::abort(int status) {
   begin_abort(status);
   std::_Exit(status);
 }
 
-void Ranks::barrier() {
-  Request all = begin_barrier();
-  wait(all);
-}
-
-void Ranks::broadcast(std::span<std::byte> bytes, int from) {
-  while (!bytes.empty()) {
-    const std::size_t part = std::min(bytes.size(), largest_part);
-    Request request = begin_broadcast(bytes.first(part), from);
-    wait(request);
-    bytes = bytes.subspan(part);
-  }
-}
-
-std::vector<std::int64_t> Ranks::broadcast(std::vector<std::int64_t> numbers, int from) {
-  std::int64_t count = static_cast<std::int64_t>(numbers.size());
-  broadcast(bytes_of(std::span(&count, 1)), from);
-  numbers.resize(static_cast<std::size_t>(count));
-  broadcast(bytes_of(std::span(numbers)), from);
-  return numbers;
-}
-
-std::vector<std::vector<std::byte>> Ranks::all_gather(std::span<const std::byte> own) {
-  const auto count = static_cast<std::size_t>(size());
-  // Lengths first, then parts that are as long for all together as one message may be.
-  std::vector<std::int64_t> lengths(count);
-  constexpr auto word = static_cast<int>(sizeof(std::int64_t));
-  std::vector<int> sizes(count, word), places(count);
-  for (std::size_t r = 0; r < count; ++r) places[r] = static_cast<int>(r) * word;
-  const auto length = static_cast<std::int64_t>(own.size());
-  Request request = begin_all_gather(std::as_bytes(std::span(&length, 1)), bytes_of(std::span(lengths)), sizes, places);
+std::optional<Message> Ranks::take(int tag) {
+  const std::optional<Incoming> come = look(tag);
+  if (!come) return {};
+  const auto bytes = std::make_shared<Bytes>(come->bytes);
+  Request request = receive(*bytes, come->from, tag);
+  request.keep(bytes);
   wait(request);
+  return Message{come->from, std::move(*bytes)};
+}
 
-  std::vector<std::vector<std::byte>> all(count);
-  for (std::size_t r = 0; r < count; ++r) all[r].resize(static_cast<std::size_t>(lengths[r]));
-  const std::size_t most = largest_part / count;
-  std::vector<std::byte> held;
+std::vector<Bytes> Ranks::all_gather(Bytes own) {
+  const auto count = static_cast<std::size_t>(size());
+  struct Gathering {
+    Bytes own, part;
+    std::vector<std::int64_t> length, lengths;
+    std::vector<int> sizes, places;
+  };
+  const auto g = std::make_shared<Gathering>();
+  const auto gather = [&](std::span<const std::byte> from, std::span<std::byte> to) {
+    Request request = begin_all_gather(from, to, g->sizes, g->places);
+    request.keep(g);
+    wait(request);
+  };
+  // Lengths first, then parts that are as long for all together as one message may be.
+  g->own = std::move(own);
+  g->length = {static_cast<std::int64_t>(g->own.size())};
+  g->lengths.resize(count);
+  for (std::size_t r = 0; r < count; ++r) {
+    constexpr std::size_t word = sizeof(std::int64_t);
+    g->sizes.push_back(static_cast<int>(word));
+    g->places.push_back(static_cast<int>(r * word));
+  }
+  gather(std::as_bytes(std::span(g->length)), std::as_writable_bytes(std::span(g->lengths)));
+
+  std::vector<Bytes> all(count);
+  for (std::size_t r = 0; r < count; ++r) all[r].resize(static_cast<std::size_t>(g->lengths[r]));
+  const std::size_t most = largest_ / count;
   for (std::size_t begin = 0;; begin += most) {
     std::size_t bytes = 0;
     for (std::size_t r = 0; r < count; ++r) {
-      sizes[r] = static_cast<int>(std::min(all[r].size() - std::min(all[r].size(), begin), most));
-      places[r] = static_cast<int>(bytes);
-      bytes += static_cast<std::size_t>(sizes[r]);
+      const std::size_t size = std::min(all[r].size() - std::min(all[r].size(), begin), most);
+      g->sizes[r] = static_cast<int>(size);
+      g->places[r] = static_cast<int>(bytes);
+      bytes += size;
     }
     if (bytes == 0) return all;
-    held.resize(bytes);
-    request = begin_all_gather(
-        own.subspan(std::min(begin, own.size()), static_cast<std::size_t>(sizes[static_cast<std::size_t>(rank())])),
-        held, sizes, places);
-    wait(request);
+    g->part.resize(bytes);
+    const auto own_size = static_cast<std::size_t>(g->sizes[static_cast<std::size_t>(rank())]);
+    gather(std::span(g->own).subspan(std::min(begin, g->own.size()), own_size), g->part);
     for (std::size_t r = 0; r < count; ++r)
-      if (sizes[r] > 0) std::memcpy(all[r].data() + begin, held.data() + places[r], static_cast<std::size_t>(sizes[r]));
+      if (g->sizes[r] > 0) std::copy_n(g->part.data() + g->places[r], g->sizes[r], all[r].data() + begin);
   }
-}
-
-std::vector<std::string> Ranks::all_gather(const std::string& own) {
-  std::vector<std::string> all;
-  for (const std::vector<std::byte>& bytes : all_gather(std::as_bytes(std::span(own.data(), own.size()))))
-    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return all;
-}
-
-void Ranks::all_reduce(std::span<std::int64_t> values, Reduction how) {
-  Request request = begin_all_reduce(values, how);
-  wait(request);
-}
-
-void Ranks::all_reduce(std::span<double> values, Reduction how) {
-  if (how == Reduction::sum)
-    throw Error(ErrorClass::internal, "a sum of floating-point numbers depends on the number of ranks");
-  Request request = begin_all_reduce(values, how);
-  wait(request);
-}
-
-std::int64_t Ranks::least(std::int64_t value) {
-  all_reduce(std::span(&value, 1), Reduction::min);
-  return value;
 }
 
 int rank_in_environment() {

@@ -16,12 +16,12 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::ranks {
 
-enum class Reduction { sum, min, max };
+using Bytes = std::vector<std::byte>;
 
 // Something under way. Bytes that it reads or fills stay where they are until it is done.
 class Request {
@@ -32,21 +32,31 @@ class Request {
   };
   Request() = default;
   explicit Request(std::unique_ptr<Operation> operation) : operation_(std::move(operation)) {}
+  Request(Request&&) = default;
+  Request& operator=(Request&&) = default;
+  ~Request();
   bool done();  // looks, and does not wait; true of one that was never begun
+  // What has its bytes. If the request is given up, after an error, this stays for good: MPI goes on with them.
+  void keep(std::shared_ptr<const void> owner) { owner_ = std::move(owner); }
 
  private:
   std::unique_ptr<Operation> operation_;
+  std::shared_ptr<const void> owner_;
 };
 
-// A message that has come and is not received yet.
-struct Incoming {
+struct Message {
   int from = 0;
-  std::size_t bytes = 0;
+  Bytes bytes;
 };
+std::vector<std::int64_t> numbers_of(const Bytes&);  // that were sent
 
 class Ranks {
  public:
-  explicit Ranks(const std::atomic<bool>* cancel) : cancel_(cancel) {}
+  // Longer messages go in parts: MPI counts in int.
+  static constexpr std::size_t largest_part = std::size_t{1} << 30;
+
+  explicit Ranks(const std::atomic<bool>* cancel, std::size_t largest = largest_part)
+      : cancel_(cancel), largest_(largest) {}
   virtual ~Ranks() = default;  // of MPI: waits until all ranks have come here
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
@@ -61,51 +71,40 @@ class Ranks {
   virtual Request send_until_received(std::span<const std::byte>, int to, int tag) = 0;
   // As many bytes as were sent.
   virtual Request receive(std::span<std::byte>, int from, int tag) = 0;
-  // Has one come? From anybody; of those that are shorter than `largest_part`.
-  virtual std::optional<Incoming> look(int tag) = 0;
+  // One that has come, from anybody, and is shorter than `largest_part`.
+  std::optional<Message> take(int tag);
   void wait(Request&);
-  void wait(std::vector<Request>&);  // for all of them
   void wait_until(const std::function<bool()>&);
 
   // ---- what all ranks call, in the same order ----
 
-  void barrier();
-  // From one rank to all; elsewhere they have its length.
-  void broadcast(std::span<std::byte>, int from = 0);
-  // The same, of a length that nobody but it knows.
-  std::vector<std::int64_t> broadcast(std::vector<std::int64_t>, int from = 0);
   // What every rank gives, in their order.
-  std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte>);
-  std::vector<std::string> all_gather(const std::string&);
-  // Element by element. Floating-point numbers have no sum: its bits would depend on the number of ranks, so whoever
-  // needs one adds up what all_gather() brings.
-  void all_reduce(std::span<std::int64_t>, Reduction);
-  void all_reduce(std::span<double>, Reduction);
-  std::int64_t least(std::int64_t);  // of all ranks' values
+  std::vector<Bytes> all_gather(Bytes);
+  void barrier() { all_gather({}); }
 
   // ---- the end ----
 
   // Ends all ranks, now, with this exit status.
   [[noreturn]] void abort(int status);
 
-  // Longer messages go in parts: MPI counts in int.
-  static constexpr std::size_t largest_part = std::size_t{1} << 30;
-
  protected:
+  // A message that has come and is not received yet.
+  struct Incoming {
+    int from = 0;
+    std::size_t bytes = 0;
+  };
+  virtual std::optional<Incoming> look(int tag) = 0;
   virtual void begin_abort(int /*status*/) {}
-  virtual Request begin_barrier() = 0;
-  virtual Request begin_broadcast(std::span<std::byte>, int from) = 0;
-  // `to`: what rank r gives stands from places[r] on, sizes[r] bytes long. No more than largest_part in all.
+  // `to`: what rank r gives stands from places[r] on, sizes[r] bytes long.
   virtual Request begin_all_gather(std::span<const std::byte> from, std::span<std::byte> to,
                                    const std::vector<int>& sizes, const std::vector<int>& places) = 0;
-  virtual Request begin_all_reduce(std::span<std::int64_t>, Reduction) = 0;
-  virtual Request begin_all_reduce(std::span<double>, Reduction) = 0;
 
  private:
   const std::atomic<bool>* cancel_;
+  const std::size_t largest_;  // of what all_gather() has at once
 };
 
-// One process that is all there is; messages to itself arrive.
+// One process that is all there is, and has nobody to send to.
 std::unique_ptr<Ranks> alone(const std::atomic<bool>* cancel = nullptr);
 
 // The ranks that `mpirun` started, or one where it did not. Once in a process. Throws Error(device) where Open MPI is

@@ -100,12 +100,7 @@ class PartGraph {
   StageId read(Graph& graph, StageId s) {
     const Stage& from = program_.stage(s);
     const Source source = where_(s);
-    Stage stage;
-    stage.kind = StageKind::input;
-    stage.name = from.name;
-    stage.type = from.type;
-    stage.domain = from.domain;
-    stage.span = from.span;
+    Stage stage = ir::stage_like(from, StageKind::input);
     stage.field = source.field;
     stage.argument = argument(graph, source.place, [&] {
       if (source.place.kind == Place::Kind::argument) return program_.arguments[source.place.index];

@@ -171,12 +171,7 @@ void separate_fields(Graph& graph) {
     StageId kept = rebuild.keep(s);
     const Stage& stage = rebuild.old(s);
     if (stage.kind != StageKind::input || !graph.arguments[stage.argument].format.is_struct()) continue;
-    Stage copy;
-    copy.kind = StageKind::point;
-    copy.name = stage.name;
-    copy.type = stage.type;
-    copy.domain = stage.domain;
-    copy.span = stage.span;
+    Stage copy = ir::stage_like(stage, StageKind::point);
     std::size_t rank = stage.domain.size();
     copy.margin_lo.assign(rank, 0);
     copy.margin_hi.assign(rank, 0);

@@ -99,7 +99,9 @@ def test_ranks_have_the_bits_of_the_whole(tessera, numbers, ranks, result):
     ):
         tessera("filter", *words, "-q", "-o", "whole.npy")
         said = run(tessera, ranks, "filter", *words, "-o", result)
-        assert said.count(" of memory") == 1 and (f" on {ranks} ranks, reading" in said) == (ranks > 1)
+        # (The second one in two passes, where a rank has few rows.)
+        assert said.count(" of memory") == 1 + said.count(": pass ") <= 2
+        assert said.count(f" on {ranks} ranks, reading") == (ranks > 1)
         assert numpy.array_equal(read(tessera.folder / result), numpy.load(tessera.folder / "whole.npy")), words
         assert sorted(p.name for p in tessera.folder.glob("out*")) == [result]
 

@@ -229,6 +229,31 @@ TEST_F(Journals, RememberWhatIsOnTheDisk) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+TEST_F(Journals, OfWorkThatDidNotBeginAreGone) {
+  Journal(path_).leave();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  {
+    Journal journal(path_);
+    journal.begin(work(1), 10, false);
+    journal.leave();
+    EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  }
+  {
+    Journal journal(path_);
+    journal.begin(work(1), 10, false);
+    journal.name({3});
+  }
+  {
+    Journal journal(path_);
+    EXPECT_THROW(journal.begin(work(2), 10, true), Error);
+    journal.leave();
+  }
+  Journal journal(path_);
+  journal.begin(work(1), 10, true);
+  journal.leave();
+  EXPECT_FALSE(std::filesystem::is_empty(folder_));
+}
+
 TEST_F(Journals, OfTwoProcessesAreRefused) {
   const Journal first(path_);
   EXPECT_THROW(Journal{path_}, Error);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
@@ -16,7 +15,7 @@
 
 namespace tessera::ranks {
 
-// What they share. Everything that all do is made of messages with tags below 0.
+// What they share. What all gather goes in messages with a tag below 0.
 struct Post {
   struct Letter {
     std::vector<std::byte> bytes;
@@ -28,8 +27,9 @@ struct Post {
 
 class ThreadRanks : public Ranks {
  public:
+  // All that all_gather() has at once is short, so that it goes in parts.
   ThreadRanks(Post& post, int rank, int size, const std::atomic<bool>* cancel = nullptr)
-      : Ranks(cancel), post_(post), rank_(rank), size_(size) {}
+      : Ranks(cancel, 30000), post_(post), rank_(rank), size_(size) {}
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
@@ -44,8 +44,10 @@ class ThreadRanks : public Ranks {
     });
   }
   Request receive(std::span<std::byte> to, int from, int tag) override {
-    return when([this, to, from, tag] { return take(to, from, tag); });
+    return when([this, to, from, tag] { return fetch(to, from, tag); });
   }
+
+ protected:
   std::optional<Incoming> look(int tag) override {
     const std::lock_guard lock(post_.mutex);
     for (int from = 0; from < size_; ++from)
@@ -53,32 +55,18 @@ class ThreadRanks : public Ranks {
         return Incoming{from, come.front().bytes.size()};
     return std::nullopt;
   }
-
- protected:
-  Request begin_barrier() override {
-    return begin_all_gather({}, {}, std::vector<int>(static_cast<std::size_t>(size_)),
-                            std::vector<int>(static_cast<std::size_t>(size_)));
-  }
-  Request begin_broadcast(std::span<std::byte> bytes, int from) override {
-    if (from != rank_) return receive(bytes, from, -2);
-    for (int to = 0; to < size_; ++to)
-      if (to != rank_) put(bytes, to, -2);
-    return {};
-  }
   Request begin_all_gather(std::span<const std::byte> from, std::span<std::byte> to, const std::vector<int>& sizes,
                            const std::vector<int>& places) override {
     for (int r = 0; r < size_; ++r) put(from, r, -1);
     return when([this, to, sizes, places, next = 0]() mutable {
       for (; next < size_; ++next) {
         const auto r = static_cast<std::size_t>(next);
-        if (!take(to.subspan(static_cast<std::size_t>(places[r]), static_cast<std::size_t>(sizes[r])), next, -1))
+        if (!fetch(to.subspan(static_cast<std::size_t>(places[r]), static_cast<std::size_t>(sizes[r])), next, -1))
           return false;
       }
       return true;
     });
   }
-  Request begin_all_reduce(std::span<std::int64_t> values, Reduction how) override { return reduced(values, how); }
-  Request begin_all_reduce(std::span<double> values, Reduction how) override { return reduced(values, how); }
 
  private:
   struct When : Request::Operation {
@@ -94,7 +82,7 @@ class ThreadRanks : public Ranks {
     letters.push_back({{bytes.begin(), bytes.end()}});
     return letters.back().received;
   }
-  bool take(std::span<std::byte> to, int from, int tag) {
+  bool fetch(std::span<std::byte> to, int from, int tag) {
     const std::lock_guard lock(post_.mutex);
     auto& letters = post_.letters[{rank_, tag, from}];
     if (letters.empty()) return false;
@@ -102,29 +90,6 @@ class ThreadRanks : public Ranks {
     *letters.front().received = true;
     letters.pop_front();
     return true;
-  }
-
-  template <class T>
-  Request reduced(std::span<T> values, Reduction how) {
-    const auto n = static_cast<std::size_t>(size_);
-    auto all = std::make_shared<std::vector<T>>(values.size() * n);
-    std::vector<int> sizes(n, static_cast<int>(values.size_bytes())), places(n);
-    for (std::size_t r = 0; r < n; ++r) places[r] = static_cast<int>(r * values.size_bytes());
-    auto gathered = std::make_shared<Request>(
-        begin_all_gather(std::as_bytes(values), std::as_writable_bytes(std::span(*all)), sizes, places));
-    return when([=] {
-      if (!gathered->done()) return false;
-      for (std::size_t k = 0; k < values.size(); ++k) {
-        values[k] = (*all)[k];
-        for (std::size_t r = 1; r < n; ++r) {
-          const T x = (*all)[r * values.size() + k];
-          values[k] = how == Reduction::sum   ? values[k] + x
-                      : how == Reduction::min ? std::min(values[k], x)
-                                              : std::max(values[k], x);
-        }
-      }
-      return true;
-    });
   }
 
   Post& post_;

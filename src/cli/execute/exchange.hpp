@@ -2,18 +2,21 @@
 // the others what it reads around them.
 #pragma once
 
+#include <functional>
 #include <vector>
 
-#include "io/regions/scratch.hpp"
-#include "ranks/ranks.hpp"
+#include "cli/execute/piece_program.hpp"
+#include "ranks/agreement.hpp"
 #include "tessera/options.hpp"
 
 namespace tessera::cli {
 
 // What of an image, or a result, is a rank's: rows of the slowest dimension, as many as any other rank has or one more.
-Region share_of(const Shape&, int rank, int ranks);
+Region rows_of(const Shape&, int rank, int ranks);
 
-// `reads`: of every rank, what it is going to read. Afterwards the image has this rank's. All ranks call it.
-void exchange(ranks::Ranks&, io::Scratch& image, const Format&, const std::vector<Region>& reads);
+// `reads_of`: what a rank is going to read of each source. Afterwards those that are images have what this rank reads.
+// All ranks call it, in step; out of step, who fails while others wait for its rows ends all.
+void exchange(ranks::Agreement&, const PieceProgram&, const std::vector<Source>&,
+              const std::function<std::vector<Region>(int rank)>& reads_of);
 
 }  // namespace tessera::cli

@@ -224,12 +224,7 @@ struct Execution::State {
   std::unique_ptr<ranks::Ranks> alone = {};
   std::unique_ptr<ranks::Agreement> own = {};
   std::optional<ShareSummary> shares = {};
-
-  PieceRun pieces() {
-    return {program,      label,    open,
-            destinations, settings, options,
-            interrupt,    adjust,   settings.agreement != nullptr ? *settings.agreement : *own};
-  }
+  std::optional<PieceWork> pieces = {};
 };
 
 Execution::Execution(Program program, std::string label, const std::vector<std::string>& words,
@@ -250,17 +245,20 @@ Execution::Execution(Program program, std::string label, const std::vector<std::
   for (const std::string& file : s.destinations.files) s.settings.window.wanted.push_back(!file.empty());
   s.open = open_inputs(s.program, words, scalars, s.settings.input);
   check_outside(s.open, s.destinations);
+  ranks::Agreement& agreement = s.settings.agreement != nullptr ? *s.settings.agreement : *s.own;
+  s.pieces.emplace(
+      PieceRun{s.program, s.label, s.open, s.destinations, s.settings, s.options, interrupt, s.adjust, agreement});
 }
 
 Execution::~Execution() = default;
 
 i64 Execution::bytes() const {
-  return array_bytes(state_->pieces());
+  return state_->pieces->array_bytes();
 }
 
 void Execution::read() {
   State& s = *state_;
-  s.in_pieces = wants_pieces(s.pieces());
+  s.in_pieces = s.pieces->is_wanted();
   if (s.in_pieces || s.settings.dry) return;
   s.lanes = bind_inputs(s.program, std::move(s.open), s.settings.input);
   s.open = {};
@@ -272,7 +270,7 @@ void Execution::compute() {
   stop_if(s.interrupt);
   if (s.settings.dry) return;
   if (s.in_pieces) {
-    run_in_pieces(s.pieces());
+    s.pieces->run();
     if (!s.settings.quiet) s.shares->tell_of(s.program);
     return;
   }
@@ -288,7 +286,10 @@ void Execution::compute() {
 
 int Execution::keep() {
   State& s = *state_;
-  if (s.settings.dry) fmt::print("{}\n", forecast(s.pieces(), s.in_pieces));
+  if (s.settings.dry) {
+    const std::string text = s.pieces->forecast();
+    if (!silent) fmt::print("{}\n", text);
+  }
   if (s.in_pieces || s.settings.dry) return done;
   const std::vector<Array> joined = join_lanes(s.program, s.lanes, s.all.results);
   stop_if(s.interrupt);

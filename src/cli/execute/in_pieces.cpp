@@ -72,14 +72,22 @@ std::string not_in_pieces(const PieceRun& run) {
   return "";
 }
 
-class Work {
+}  // namespace
+
+class PieceWork::Work {
  public:
   explicit Work(const PieceRun& run) : run_(run), agreement_(run.agreement), first_(run.agreement.ranks().rank() == 0) {
     for (const OpenInput& input : run.inputs.inputs) shapes_.push_back(input.number ? Shape{} : input.array.shape());
   }
 
-  // Bytes of inputs and outputs alone.
-  i64 of_arrays() const {
+  i64 array_bytes() const {
+    if (has_pages()) {  // results are taken for as large
+      i64 bytes = 0;
+      for (const OpenInput& input : run_.inputs.inputs)
+        if (!input.number)
+          bytes += 2 * element_count(input.array.shape()) * static_cast<i64>(input.array.format().size());
+      return bytes;
+    }
     const i64 lanes = static_cast<i64>(run_.inputs.lanes.inputs.size());
     i64 bytes = 0;
     for (std::size_t i = 0; i < shapes_.size(); ++i)
@@ -91,53 +99,45 @@ class Work {
       bytes += element_count(results[o]) * lanes * static_cast<i64>(run_.program.outputs()[o].format.size());
     return bytes;
   }
-  // Why outputs have no windows: "stage 'm' reads at places that it computes"; "" where they have.
-  std::string not_in_windows() {
-    if (!passes().why_not().empty()) return passes().why_not();
-    take_apart();
-    return run_.settings.window.empty() || results_.size() == 1 ? "" : "outputs have several shapes";
-  }
-  // Bytes of all of it at once; of what has windows.
-  i64 in_memory() const {
-    if (results_.size() == 1 && passes_->body().empty()) return results_.front()->in_memory();
-    i64 bytes = of_arrays();
-    for (std::size_t a = 0; a < passes_->arrays().size(); ++a)
-      if (passes_->arrays()[a].kind == ir::host::Array::Kind::own)
-        bytes +=
-            element_count(passes_->shape_of(a, parameters_)) * static_cast<i64>(passes_->arrays()[a].format.size());
-    return bytes;
+  bool is_wanted() {
+    const RunSettings& settings = run_.settings;
+    const bool asked = settings.resume || settings.mpi;
+    const std::string why_not = not_in_pieces(run_);
+    if (!why_not.empty()) {
+      if (settings.mpi) fail("--mpi divides a result into pieces: " + why_not);
+      if (settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
+      return false;
+    }
+    const i64 arrays = array_bytes(), most = base::memory_limit();
+    constexpr i64 plenty = 16;  // times what inputs and outputs take: nobody has to look closer
+    if (!asked && arrays < most / plenty) return false;
+    const std::string why = not_in_windows();
+    if (!why.empty()) {
+      if (settings.mpi) fail(why + ", so that ranks cannot divide the result", "run without --mpi");
+      if (settings.resume || (settings.memory && arrays + resident_memory() > most))
+        fail(fmt::format("{}, so that the result is not made in pieces; in memory inputs and outputs take {}", why,
+                         in_words(arrays)),
+             "allow more with --memory SIZE, without --resume");
+      return false;
+    }
+    return wanted_ = asked || room_.held + in_memory() > most;
   }
 
-  // What a run in pieces says before its first piece, and nothing is left of it.
-  std::string dry() {
-    take_apart();
-    agree_on_room();
-    const TemporaryFolder folder;
-    std::string text;
-    for (const auto& result : results_) text += result->forecast(folder.path, room_) + "\n";
-    if (!passes_->body().empty()) text += forecast_of_passes(pass_run());
-    text.pop_back();
-    return text;
-  }
-  std::string dry_in_memory() {
-    if (!not_in_windows().empty())
-      return fmt::format("{}: in memory, inputs and outputs take {}", run_.label, in_words(of_arrays()));
-    i64 of_steps = 0;  // what pieces compute with halos: a run in memory computes into its results
-    if (results_.size() == 1 && passes_->body().empty()) {
-      const std::vector<Shape> shapes = run_.program.output_shapes_of(shapes_);
-      for (std::size_t o = 0; o < shapes.size(); ++o)
-        of_steps += element_count(shapes[o]) * static_cast<i64>(run_.program.outputs()[o].format.size());
-    }
-    return fmt::format("{}: in memory, at most {}", run_.label, in_words(room_.held + in_memory() - of_steps));
+  std::string forecast() {
+    if (wanted_) return forecast_in_pieces();
+    const i64 arrays = array_bytes();
+    if (has_pages() || !not_in_windows().empty())
+      return fmt::format("{}: in memory, inputs and outputs take {}", run_.label, in_words(arrays));
+    return fmt::format("{}: in memory, at most {}", run_.label, in_words(room_.held + in_memory()));
   }
 
   void run() {
+    if (run_.adjust.headers) run_.adjust.headers(run_.inputs.lanes);
     take_apart();
     agree_on_room();
     try {
       if (first_)
         for (const auto& result : results_) result->begin(room_.memory, identity(true));
-      agreement_.step();
       compare_work();
       for (const auto& result : results_) result->share(room_);
       agreement_.step();
@@ -149,13 +149,13 @@ class Work {
     const bool all_done = std::ranges::all_of(results_, [](const auto& result) { return result->is_done(); });
     if (!passes_->body().empty() && !all_done) {
       sources = run_passes(pass_run());
-      exchange_images(sources);
+      for (std::size_t k = 0; k < results_.size(); ++k)
+        exchange(agreement_, results_[k]->program(), sources[k], [&](int rank) { return results_[k]->reads_of(rank); });
     }
     for (std::size_t k = 0; k < results_.size(); ++k) {
       agreement_.part();
-      results_[k]->run(std::move(sources[k]));
-      agreement_.meet();
-      agreement_.step();  // what is told of one result is not taken for another one
+      results_[k]->run(room_, std::move(sources[k]));
+      agreement_.meet();  // what is told of one result is not taken for another one
     }
     if (first_)
       for (const auto& result : results_) result->commit();
@@ -164,34 +164,79 @@ class Work {
   }
 
  private:
+  bool has_pages() const { return !run_.inputs.lanes.leading.empty(); }
+
+  // Why outputs have no windows: "stage 'm' reads at places that it computes"; "" where they have.
+  std::string not_in_windows() {
+    if (!passes().why_not().empty()) return passes().why_not();
+    if (!run_.settings.window.empty())  // of results whose parts can be had alone
+      for (const Locality& locality : run_.program.locality())
+        if (!locality.global.empty()) return locality.global;
+    take_apart();
+    return run_.settings.window.empty() || results_.size() == 1 ? "" : "outputs have several shapes";
+  }
+
+  // Bytes of all of it at once; of what has windows.
+  i64 in_memory() const {
+    if (results_.size() == 1 && passes_->body().empty()) return results_.front()->in_memory();
+    i64 bytes = array_bytes();
+    for (std::size_t a = 0; a < passes_->arrays().size(); ++a)
+      if (passes_->arrays()[a].kind == ir::host::Array::Kind::own)
+        bytes +=
+            element_count(passes_->shape_of(a, parameters_)) * static_cast<i64>(passes_->arrays()[a].format.size());
+    return bytes;
+  }
+
+  // Nothing is left of it.
+  std::string forecast_in_pieces() {
+    if (run_.adjust.headers) run_.adjust.headers(run_.inputs.lanes);
+    agree_on_room();
+    if (!first_) return "";
+    const TemporaryFolder folder;
+    std::string text;
+    for (const auto& result : results_) text += result->forecast(folder.path, room_) + "\n";
+    if (!passes_->body().empty()) text += forecast_of_passes(pass_run());
+    text.pop_back();
+    return text;
+  }
+
   const engine::Passes& passes() {
     if (!passes_) passes_ = std::make_unique<engine::Passes>(run_.program);
     return *passes_;
   }
 
   // A long row of steps becomes shorter ones, twice as many in each turn, as long as its pieces do not fit or read half
-  // as much again as they make.
-  void shorten() {
+  // as much again as they make. Gives how many.
+  i64 shorten() {
     constexpr double plenty = 1.5;
-    constexpr std::size_t most = 64;
+    constexpr i64 most = 64;
+    i64 chosen = 1;
     double best = reads_of_passes(pass_run());
-    for (std::size_t parts = 2; parts <= most && best > plenty; parts *= 2) {
-      std::unique_ptr<const engine::Passes> shorter = std::make_unique<engine::Passes>(run_.program, parts);
-      if (shorter->passes().size() == passes_->passes().size()) return;
+    for (i64 parts = 2; parts <= most && best > plenty; parts *= 2) {
+      std::unique_ptr<const engine::Passes> shorter = passes_of(parts);
+      if (shorter->passes().size() == passes_->passes().size()) continue;  // no place to cut at
       std::swap(passes_, shorter);
       const double reads = reads_of_passes(pass_run());
-      if (reads >= best)
+      if (reads >= best) {
         std::swap(passes_, shorter);
-      else
+      } else {
         best = reads;
+        chosen = parts;
+      }
     }
+    return chosen;
+  }
+  std::unique_ptr<const engine::Passes> passes_of(i64 parts) const {
+    return std::make_unique<engine::Passes>(run_.program, static_cast<std::size_t>(parts));
   }
 
   void take_apart() {
     if (!results_.empty()) return;
     parameters_ = passes().parameters(shapes_);
     agree_on_room();
-    shorten();
+    // What pieces take depends on the machine: all ranks have the passes of rank 0.
+    const i64 parts = agreement_.broadcast({first_ ? shorten() : 1}).front();
+    if (!first_ && parts > 1) passes_ = passes_of(parts);
     for (const std::size_t last : passes_->last()) {
       const engine::Pass& pass = passes_->passes()[last];
       std::vector<std::size_t> outputs;
@@ -202,48 +247,14 @@ class Work {
   }
 
   // Of all ranks: what they choose by it is the same.
-  void agree_on_room() {
-    agreement_.step();
-    room_ = room_of(base::memory_limit(), agreement_.ranks());
-  }
+  void agree_on_room() { room_ = room_of(base::memory_limit(), agreement_); }
 
-  PassRun pass_run() const {
-    return {*passes_,
-            parameters_,
-            run_.inputs,
-            run_.settings.input,
-            run_.options,
-            run_.label,
-            run_.destinations.files.front(),
-            room_,
-            run_.settings.quiet,
-            &run_.interrupt.flag(),
-            agreement_};
-  }
-
-  // What the last passes read of images that passes made.
-  void exchange_images(const std::vector<std::vector<Source>>& sources) {
-    ranks::Ranks& ranks = agreement_.ranks();
-    if (ranks.size() == 1) return;
-    agreement_.part();
-    for (std::size_t k = 0; k < results_.size(); ++k) {
-      std::vector<std::vector<Region>> reads;  // of every rank
-      for (int r = 0; r < ranks.size(); ++r) reads.push_back(results_[k]->reads_of(r));
-      for (std::size_t i = 0; i < sources[k].size(); ++i) {
-        std::vector<Region> of_source;
-        for (const auto& each : reads) of_source.push_back(each[i]);
-        for (const auto& image : sources[k][i].images)
-          exchange(ranks, *image, results_[k]->program().format_of(i), of_source);
-      }
-    }
-    agreement_.meet();
-  }
+  PassRun pass_run() const { return {run_, *passes_, parameters_, room_}; }
 
   // Machines may see other files under the same names.
   void compare_work() {
-    ranks::Ranks& ranks = agreement_.ranks();
-    const std::vector<std::string> all = ranks.all_gather(base::to_hex(identity(false)));
-    if (all[static_cast<std::size_t>(ranks.rank())] != all.front())
+    const std::string own = base::to_hex(identity(false));
+    if (agreement_.all_gather(own).front() != own)
       fail("this rank has other work than rank 0: the program, its options, or what an input holds differs",
            "run where all ranks see the same files");
   }
@@ -275,7 +286,7 @@ class Work {
     return hasher.finish();
   }
 
-  const PieceRun& run_;
+  const PieceRun run_;
   ranks::Agreement& agreement_;
   const bool first_;           // rank 0
   std::vector<Shape> shapes_;  // of inputs
@@ -283,55 +294,23 @@ class Work {
   std::unique_ptr<const engine::Passes> passes_;
   std::vector<i64> parameters_;
   std::vector<std::unique_ptr<ResultPass>> results_;
+  bool wanted_ = false;
 };
 
-}  // namespace
+PieceWork::PieceWork(const PieceRun& run) : work_(std::make_unique<Work>(run)) {}
+PieceWork::~PieceWork() = default;
 
-i64 array_bytes(const PieceRun& run) {
-  if (run.inputs.lanes.leading.empty()) return Work(run).of_arrays();
-  // Pages: results are taken for as large.
-  i64 bytes = 0;
-  for (const OpenInput& input : run.inputs.inputs)
-    if (!input.number) bytes += 2 * element_count(input.array.shape()) * static_cast<i64>(input.array.format().size());
-  return bytes;
+i64 PieceWork::array_bytes() const {
+  return work_->array_bytes();
 }
-
-bool wants_pieces(const PieceRun& run) {
-  const RunSettings& settings = run.settings;
-  const bool asked = settings.resume || settings.mpi;
-  const std::string why_not = not_in_pieces(run);
-  if (!why_not.empty()) {
-    if (settings.mpi) fail("--mpi divides a result into pieces: " + why_not);
-    if (settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
-    return false;
-  }
-  Work work(run);
-  const i64 arrays = work.of_arrays(), most = base::memory_limit();
-  constexpr i64 plenty = 16;  // times what inputs and outputs take: nobody has to look closer
-  if (!asked && arrays < most / plenty) return false;
-  const std::string why = work.not_in_windows();
-  if (!why.empty()) {
-    if (settings.mpi) fail(why + ", so that ranks cannot divide the result", "run without --mpi");
-    if (settings.resume || (settings.memory && arrays + resident_memory() > most))
-      fail(fmt::format("{}, so that the result is not made in pieces; in memory inputs and outputs take {}", why,
-                       base::format_bytes(static_cast<double>(arrays))),
-           "allow more with --memory SIZE, without --resume");
-    return false;
-  }
-  return asked || work.in_memory() + resident_memory() > most;
+bool PieceWork::is_wanted() {
+  return work_->is_wanted();
 }
-
-std::string forecast(const PieceRun& run, bool in_pieces) {
-  if (!run.inputs.lanes.leading.empty())
-    return fmt::format("{}: in memory, inputs and outputs take {}", run.label, in_words(array_bytes(run)));
-  if (in_pieces && run.adjust.headers) run.adjust.headers(run.inputs.lanes);
-  Work work(run);
-  return in_pieces ? work.dry() : work.dry_in_memory();
+void PieceWork::run() {
+  work_->run();
 }
-
-void run_in_pieces(const PieceRun& run) {
-  if (run.adjust.headers) run.adjust.headers(run.inputs.lanes);
-  Work(run).run();
+std::string PieceWork::forecast() {
+  return work_->forecast();
 }
 
 }  // namespace tessera::cli

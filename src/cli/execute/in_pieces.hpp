@@ -2,6 +2,7 @@
 // that they make is computed and written, one piece after the other. See docs/design/beyond.md.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "base/process/interrupt.hpp"
@@ -25,13 +26,25 @@ struct PieceRun {
   ranks::Agreement& agreement;  // of the processes that run it together; one, without --mpi
 };
 
-// That its inputs and outputs take in memory.
-i64 array_bytes(const PieceRun&);
-// Should it run in pieces? Where its files allow that, and --resume or --mpi says so or all of it takes more than the
-// memory that it may take. Throws Error(argument) where --resume or --mpi cannot be.
-bool wants_pieces(const PieceRun&);
-void run_in_pieces(const PieceRun&);
-// What that would tell before its first piece, or what a run in memory takes.
-std::string forecast(const PieceRun&, bool in_pieces);
+class PieceWork {
+ public:
+  explicit PieceWork(const PieceRun&);
+  ~PieceWork();
+  PieceWork(const PieceWork&) = delete;
+  PieceWork& operator=(const PieceWork&) = delete;
+
+  // Bytes that inputs and outputs take in memory.
+  i64 array_bytes() const;
+  // Should it run in pieces? Where its files allow that, and --resume or --mpi says so or all of it takes more than the
+  // memory that it may take. Throws Error(argument) where --resume or --mpi cannot be.
+  bool is_wanted();
+  void run();
+  // What run() would tell before its first piece, or what a run in memory takes, as is_wanted() has said.
+  std::string forecast();
+
+ private:
+  class Work;
+  std::unique_ptr<Work> work_;
+};
 
 }  // namespace tessera::cli

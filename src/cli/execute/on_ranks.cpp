@@ -9,7 +9,6 @@
 #include <chrono>
 #include <fstream>
 #include <memory>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,33 +43,22 @@ std::string own_processors() {
 }
 
 // Ranks of one system divide its memory, those with the same processors divide them.
-void take_share(ranks::Ranks& ranks) {
-  const std::string system = system_name(), processors = own_processors();
-  const std::vector<std::string> systems = ranks.all_gather(system);
-  const std::vector<std::string> all = ranks.all_gather(system + "\n" + processors);
-  base::share_memory(static_cast<int>(std::ranges::count(systems, system)));
-  run::cpu::use_cores(run::cpu::machine().cores /
-                      static_cast<int>(std::ranges::count(all, system + "\n" + processors)));
+void take_share(ranks::Agreement& agreement) {
+  const std::string system = system_name() + "\n", processors = system + own_processors();
+  const std::vector<std::string> all = agreement.all_gather(processors);
+  base::share_memory(
+      static_cast<int>(std::ranges::count_if(all, [&](const std::string& each) { return each.starts_with(system); })));
+  run::cpu::use_cores(run::cpu::machine().cores / static_cast<int>(std::ranges::count(all, processors)));
 }
 
-std::unique_ptr<ranks::Ranks> start(const std::atomic<bool>& cancel) {
+// Nothing where mpirun is ending all.
+std::unique_ptr<ranks::Ranks> start(const base::InterruptGuard& interrupt) {
   try {
-    return ranks::start_mpi(&cancel);
+    return ranks::start_mpi(&interrupt.flag());
   } catch (const Error&) {
-    if (!leaves_it_to_another()) throw;
+    let_rank_0_speak();
+    if (!interrupt.interrupted()) throw;
     return nullptr;
-  }
-}
-
-Error as_error(std::exception_ptr thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorClass::device, "out of memory");
-  } catch (const std::exception& error) {
-    return Error(ErrorClass::internal, fmt::format("unexpected failure: {}", error.what()));
   }
 }
 
@@ -83,19 +71,19 @@ Error as_error(std::exception_ptr thrown) {
   // In step nobody listens; an interruption came to rank 0, too, and what was under way in MPI is left alone.
   constexpr std::chrono::seconds patience{2};
   if (ranks.rank() != 0 && agreement.in_step()) std::this_thread::sleep_for(patience);
-  if (ranks.rank() != 0 && !agreement.in_step()) agreement.report(told, status);
+  if (ranks.rank() != 0 && !agreement.in_step()) agreement.report(told);
   const bool same = cancelled || ranks.size() == 1;
   report(same ? told : Error(told.error_class(), fmt::format("rank {}: {}", ranks.rank(), told.what())));
   ranks.abort(status);
 }
 
-int ended(ranks::Agreement& agreement, std::exception_ptr thrown) {
+int ended(ranks::Agreement& agreement, const std::exception_ptr& thrown) {
   ranks::Ranks& ranks = agreement.ranks();
   try {
     std::rethrow_exception(thrown);
   } catch (const ranks::RankError& other) {  // rank 0 was told of it
     report(other);
-    ranks.abort(other.status());
+    ranks.abort(status_of(other.error_class()));
   } catch (...) {
   }
   const Error error = as_error(thrown);
@@ -113,26 +101,26 @@ int ended(ranks::Agreement& agreement, std::exception_ptr thrown) {
 
 }  // namespace
 
-bool leaves_it_to_another() {
+void let_rank_0_speak() {
   constexpr std::chrono::seconds patience{3};
-  if (ranks::rank_in_environment() == 0) return false;
-  std::this_thread::sleep_for(patience);
-  return true;
+  if (ranks::rank_in_environment() != 0) std::this_thread::sleep_for(patience);
 }
 
 int on_ranks(const RunSettings& settings,
              const std::function<int(const RunSettings&, const base::InterruptGuard&)>& work) {
   const base::InterruptGuard interrupt;
   if (!settings.mpi) return work(settings, interrupt);
-  const std::unique_ptr<ranks::Ranks> ranks = start(interrupt.flag());
+  const std::unique_ptr<ranks::Ranks> ranks = start(interrupt);
   if (ranks == nullptr) return usage_faulty;
   silent = ranks->rank() != 0;
   ranks::Agreement agreement(*ranks);
   try {
-    take_share(*ranks);
+    take_share(agreement);
     RunSettings own = settings;
     own.agreement = &agreement;
-    return work(own, interrupt);
+    const int status = work(own, interrupt);
+    agreement.step();
+    return status;
   } catch (...) {
     return ended(agreement, std::current_exception());
   }

@@ -9,9 +9,9 @@
 
 namespace tessera::cli {
 
-// Of processes that all fail alike before they are ranks, is this one that leaves it to another to say so? Then it has
-// given that one the time: mpirun ends all when the first one ends.
-bool leaves_it_to_another();
+// Before a process that is no rank yet says that it failed: where all fail alike, rank 0 says so and ends, and mpirun
+// ends the others while they wait here.
+void let_rank_0_speak();
 
 // Runs `work` and gives its exit status. With --mpi the settings that it gets name the ranks, and their share of the
 // machine is theirs; rank 0 alone speaks; an error of one of them ends all, is told once, and comes back as a status.

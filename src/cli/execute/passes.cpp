@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -39,8 +40,8 @@ bool is_one(const Shape& shape) {
   return std::ranges::all_of(shape, [](i64 n) { return n == 1; });
 }
 
-Region all_of(const Shape& shape) {
-  return {std::vector<i64>(shape.size()), shape};
+bool is_empty(const Region& region) {
+  return element_count(data::shape_of(region)) == 0;
 }
 
 Source source_of(const engine::Passes& passes, std::size_t a, const std::vector<i64>& parameters,
@@ -50,11 +51,20 @@ Source source_of(const engine::Passes& passes, std::size_t a, const std::vector<
   return {nullptr, passes.shape_of(a, parameters)};
 }
 
-pieces::Chosen rows_for(const Pass& pass, const PieceProgram& program, const Region& share, i64 memory) {
-  // Of every piece of a total a number is kept: in what order they come together is the same on all ranks.
-  const i64 of_totals = element_count(data::shape_of(share)) / ir::elements_of_piece *
-                        static_cast<i64>(pass.reductions.size() * sizeof(double));
-  return pieces::choose_rows(share, memory - of_totals, [&](const Region& box) {
+bool is_last(const PassRun& run, std::size_t pass) {
+  return std::ranges::find(run.passes.last(), pass) != run.passes.last().end();
+}
+
+// As it runs for one lane, or for all.
+PieceProgram program_of(const PassRun& run, const Pass& pass, std::optional<std::size_t> lane,
+                        std::vector<Source> sources) {
+  return {pass.program,           std::move(sources),
+          run.parameters,         PieceLanes{run.run.inputs.lanes.inputs.size(), lane},
+          run.run.settings.input, run.run.options};
+}
+
+std::function<pieces::Demand(const Region&)> demand_of(const PieceProgram& program) {
+  return [&](const Region& box) {
     constexpr i64 ahead = 2;
     pieces::Demand d = program.demand(box, ahead);
     for (const Format& format : program.formats()) {
@@ -63,50 +73,74 @@ pieces::Chosen rows_for(const Pass& pass, const PieceProgram& program, const Reg
       d.work += static_cast<double>(bytes);
     }
     return d;
-  });
+  };
 }
 
-std::string name_of(const PassRun& run, std::size_t index) {
-  return fmt::format("{}: pass {} of {}", run.label, index + 1, run.passes.passes().size());
+pieces::Chosen rows_for(const Pass& pass, const PieceProgram& program, const Region& rows, i64 memory) {
+  // Of every piece of a total a number is kept: in what order they come together is the same on all ranks.
+  const i64 of_totals = element_count(data::shape_of(rows)) / ir::elements_of_piece *
+                        static_cast<i64>(pass.reductions.size() * sizeof(double));
+  pieces::Chosen chosen = pieces::choose_rows(rows, memory - of_totals, demand_of(program));
+  chosen.memory += of_totals;
+  return chosen;
 }
 
-// In which pieces passes run: those of one lane as those of another.
-struct Pieces {
-  std::string said = {};
-  std::vector<pieces::Chosen> of_pass;  // of last ones, and of those that make numbers of numbers, none
+// A pass over images, in which pieces this rank goes over its rows: those of one lane as those of another.
+struct Planned {
+  std::string name;
+  pieces::Chosen pieces = {};
+  i64 kept = 0;  // bytes of chunks that neighbours share
 };
 
-Pieces pieces_for(const PassRun& run) {
-  const std::size_t lanes = run.inputs.lanes.inputs.size();
-  ranks::Ranks& ranks = run.agreement.ranks();
-  Pieces all;
-  for (std::size_t index = 0; index < run.passes.passes().size(); ++index) {
-    all.of_pass.emplace_back();
-    if (std::ranges::find(run.passes.last(), index) != run.passes.last().end()) continue;
-    const Pass& pass = run.passes.passes()[index];
-    const PieceProgram program(pass.program, sources_of(run.passes, pass, run.parameters, run.inputs), run.parameters,
-                               {lanes, lanes > 1 ? std::optional<std::size_t>(0) : std::nullopt}, run.settings,
-                               run.options);
-    const Shape shape = program.result();
-    const Region share = share_of(shape, ranks.rank(), ranks.size());
-    if (is_one(shape) || element_count(data::shape_of(share)) == 0) continue;
-    const pieces::Chosen& chosen = all.of_pass.back() = rows_for(pass, program, share, run.room.memory);
-    const i64 kept = keep_chunks(program.sources(), run.room.memory - chosen.memory, chosen.memory);
-    all.said += fmt::format("{}: {} piece{} of {}{}, at most {} of memory{}\n", name_of(run, index),
-                            chosen.grid.count(), chosen.grid.count() == 1 ? "" : "s", to_string(chosen.grid.piece),
-                            ranks.size() > 1 ? fmt::format(" on each of {} ranks", ranks.size()) : "",
-                            base::format_bytes(static_cast<double>(run.room.held + chosen.memory + kept)),
-                            ranks.size() > 1 ? " each" : "");
+// Of every pass; none of last ones, and of those that make numbers of numbers.
+struct Plan {
+  std::vector<std::optional<Planned>> passes;
+  std::string said;
+};
+
+Plan plan_of(const PassRun& run) {
+  const ranks::Ranks& ranks = run.run.agreement.ranks();
+  Plan plan;
+  std::size_t over_images = run.passes.last().size();
+  for (const Pass& pass : run.passes.passes()) {
+    plan.passes.emplace_back();
+    if (is_last(run, plan.passes.size() - 1)) continue;
+    const PieceProgram program = program_of(run, pass, 0, sources_of(run.passes, pass, run.parameters, run.run.inputs));
+    if (is_one(program.result())) continue;
+    ++over_images;
+    Planned& planned = plan.passes.back().emplace();
+    const Region rows = rows_of(program.result(), ranks.rank(), ranks.size());
+    if (is_empty(rows)) continue;
+    planned.pieces = rows_for(pass, program, rows, run.room.memory);
+    planned.kept = keep_chunks(program.sources(), run.room.memory - planned.pieces.memory, planned.pieces.memory);
   }
-  return all;
+  std::size_t count = 0;
+  for (std::optional<Planned>& planned : plan.passes) {
+    if (!planned) continue;
+    planned->name = fmt::format("{}: pass {} of {}", run.run.label, ++count, over_images);
+    if (planned->pieces.grid.piece.empty()) continue;
+    const auto& [grid, memory] = planned->pieces;
+    plan.said += fmt::format("{}: {} piece{} of {}{}, at most {} of memory{}\n", planned->name, grid.count(),
+                             grid.count() == 1 ? "" : "s", to_string(grid.piece),
+                             ranks.size() > 1 ? fmt::format(" on each of {} ranks", ranks.size()) : "",
+                             base::format_bytes(static_cast<double>(run.room.held + memory + planned->kept)),
+                             ranks.size() > 1 ? " each" : "");
+  }
+  return plan;
 }
 
 // Of one lane.
 class Runner {
  public:
-  Runner(const PassRun& run, const Pieces& pieces, PieceLanes lanes)
-      : run_(run), ranks_(run.agreement.ranks()), pieces_(pieces), lanes_(lanes), arrays_(run.passes.arrays().size()) {
-    for (std::size_t a = 0; a < arrays_.size(); ++a) arrays_[a] = source_of(run.passes, a, run.parameters, run.inputs);
+  Runner(const PassRun& run, const Plan& plan, std::size_t lane)
+      : run_(run),
+        agreement_(run.run.agreement),
+        ranks_(agreement_.ranks()),
+        plan_(plan),
+        lane_(lane),
+        arrays_(run.passes.arrays().size()) {
+    for (std::size_t a = 0; a < arrays_.size(); ++a)
+      arrays_[a] = source_of(run.passes, a, run.parameters, run.run.inputs);
   }
 
   std::vector<std::vector<Source>> run() {
@@ -130,14 +164,7 @@ class Runner {
   void statement(const host::Release& s) { arrays_[s.array] = {nullptr, arrays_[s.array].shape}; }
   void statement(const host::Bind& s) { arrays_[s.array] = arrays_[s.to]; }
 
-  void statement(const host::Shift& s) {
-    const std::size_t versions = s.names.size() - 1;
-    Source next = arrays_[s.names[versions]];
-    if (turn_ < static_cast<i64>(versions))
-      if (const auto& instead = s.instead[versions - 1 - static_cast<std::size_t>(turn_)]) next = arrays_[*instead];
-    for (std::size_t k = versions; k > 0; --k) arrays_[s.names[k]] = arrays_[s.names[k - 1]];
-    arrays_[s.names[0]] = std::move(next);
-  }
+  void statement(const host::Shift& s) { host::shift(s, turn_, arrays_); }
 
   void statement(const host::Repeat& s) {
     i64 count = 0;
@@ -147,55 +174,40 @@ class Runner {
       more = *arrays_[s.test].numbers.front().as<std::uint8_t>() != 0 && count + 1 < s.most;
     }
     turn_ = 0;
-    if (!run_.quiet) tell("loop over {}: {} of {} iterations at most\n", s.loop, count, s.most);
+    if (!run_.run.settings.quiet) tell("loop over {}: {} of {} iterations at most\n", s.loop, count, s.most);
   }
 
   void statement(const host::RunPart& s) {
     const Pass& pass = run_.passes.passes()[s.part];
     std::vector<Source> sources;
     for (const std::size_t a : pass.inputs) sources.push_back(arrays_[a]);
-    const PieceProgram program(pass.program, std::move(sources), run_.parameters, lanes_, run_.settings, run_.options);
+    const PieceProgram program = program_of(run_, pass, lane_, std::move(sources));
     const Shape shape = program.result();
-    exchange_images(pass, program);
-    std::vector<engine::PartOfTotal> totals;
-    const Region share = share_of(shape, ranks_.rank(), ranks_.size());
+    const bool by_all = is_one(shape);  // by every rank
+    const auto own = [&](int rank) { return by_all ? data::all_of(shape) : rows_of(shape, rank, ranks_.size()); };
+    exchange(agreement_, program, program.sources(), [&](int rank) {
+      return is_empty(own(rank)) ? std::vector<Region>(pass.inputs.size()) : program.reads(own(rank));
+    });
     const i64 row = element_count(shape) / shape[0];
-    for (const ir::Reduction& r : pass.reductions) {
-      const bool once = is_one(shape);
-      totals.emplace_back(r.op, program.formats()[r.output].scalar, once ? 0 : share.begin[0] * row,
-                          once ? 1 : share.end[0] * row);
-    }
-    if (is_one(shape)) {  // by every rank
+    const Region rows = own(ranks_.rank());
+    std::vector<engine::PartOfTotal> totals;
+    for (const ir::Reduction& r : pass.reductions)
+      totals.emplace_back(r.op, program.formats()[r.output].scalar, rows.begin[0] * row, rows.end[0] * row);
+    if (by_all) {
       pieces::Buffers buffers;
-      const Region all = all_of(shape);
-      const Arrays results = program.compute(all, program.read(all, buffers), {}).front();
+      const Arrays results = program.compute(rows, program.read(rows, buffers), {}).front();
       for (std::size_t o = 0; o < results.size(); ++o)
         if (pass.outputs[o]) arrays_[*pass.outputs[o]].numbers = {results[o]};
       take(pass, totals, results);
     } else {
-      go(s.part, pass, program, shape, totals);
+      go(*plan_.passes[s.part], pass, program, totals);
     }
-    for (std::size_t k = 0; k < totals.size(); ++k) keep(pass.reductions[k], totals[k], program, is_one(shape));
-  }
-
-  // Out of step: who fails while others wait for its rows, ends all.
-  void exchange_images(const Pass& pass, const PieceProgram& program) {
-    if (ranks_.size() == 1) return;
-    const Shape shape = program.result();
-    std::vector<std::vector<Region>> reads;  // of every rank
-    for (int r = 0; r < ranks_.size(); ++r) {
-      const Region share = is_one(shape) ? all_of(shape) : share_of(shape, r, ranks_.size());
-      reads.push_back(element_count(data::shape_of(share)) == 0 ? std::vector<Region>(pass.inputs.size())
-                                                                : program.reads(share));
+    for (std::size_t k = 0; k < totals.size(); ++k) {
+      const ir::Reduction& r = pass.reductions[k];
+      std::vector<ranks::Bytes> parts = {totals[k].bytes()};
+      if (!by_all) parts = agreement_.all_gather(std::move(parts.front()));
+      keep(r, program.formats()[r.output].scalar, parts);
     }
-    run_.agreement.part();
-    for (std::size_t i = 0; i < pass.inputs.size(); ++i) {
-      std::vector<Region> of_input;
-      for (const auto& each : reads) of_input.push_back(each[i]);
-      for (const auto& image : program.sources()[i].images)
-        exchange(ranks_, *image, pass.program.inputs()[i].format, of_input);
-    }
-    run_.agreement.meet();
   }
 
   static void take(const Pass& pass, std::vector<engine::PartOfTotal>& totals, const Arrays& results) {
@@ -203,37 +215,35 @@ class Runner {
   }
 
   // The number in the type of the stage that it is.
-  void keep(const ir::Reduction& r, const engine::PartOfTotal& total, const PieceProgram& program, bool alone) {
-    const ElementType of = program.formats()[r.output].scalar;
-    std::vector<std::vector<std::byte>> parts = {total.bytes()};
-    if (!alone) parts = ranks_.all_gather(parts.front());
+  void keep(const ir::Reduction& r, ElementType image, const std::vector<ranks::Bytes>& parts) {
     const host::Array& array = run_.passes.arrays()[r.place];
     const ElementType type = array.format.scalar;
-    const double value[] = {engine::PartOfTotal::value(r.op, of, parts)};
-    const double number = ir::evaluate(ir::Op::convert, type, ir::whole_type(r.op, of), value);
+    const double value[] = {engine::PartOfTotal::value(r.op, image, parts)};
+    const double number = ir::evaluate(ir::Op::convert, type, ir::whole_type(r.op, image), value);
     const Array one(array.format, Shape(array.extents.size(), 1));
     store_element(type, one.as<std::byte>(), number);
     arrays_[r.place].numbers = {one};
   }
 
-  void go(std::size_t index, const Pass& pass, const PieceProgram& program, const Shape& shape,
+  void go(const Planned& planned, const Pass& pass, const PieceProgram& program,
           std::vector<engine::PartOfTotal>& totals) {
     for (std::size_t o = 0; o < pass.outputs.size(); ++o) {
       if (!pass.outputs[o]) continue;
       std::vector<std::shared_ptr<io::Scratch>>& images = arrays_[*pass.outputs[o]].images;
-      if (images.empty()) images = {std::make_shared<io::Scratch>(run_.beside, program.formats()[o], shape)};
+      if (images.empty())
+        images = {
+            std::make_shared<io::Scratch>(run_.run.destinations.files.front(), program.formats()[o], program.result())};
     }
-    const pieces::Chosen& chosen = pieces_.of_pass[index];
-    const pieces::Grid& grid = chosen.grid;
-    keep_chunks(program.sources(), run_.room.memory - chosen.memory, chosen.memory);
+    const auto& [grid, memory] = planned.pieces;
+    keep_chunks(program.sources(), run_.room.memory - memory, memory);
     std::vector<i64> all(static_cast<std::size_t>(grid.piece.empty() ? 0 : grid.count()));
     std::iota(all.begin(), all.end(), i64{0});
     pieces::Buffers buffers;
     std::optional<base::ProgressBar> bar;
-    if (!run_.quiet && !all.empty()) bar.emplace(name_of(run_, index), static_cast<i64>(all.size()));
-    run_.agreement.step();
-    run_.agreement.part();
-    pieces::Shares shares(run_.agreement, [](const std::vector<i64>&) {});
+    const RunSettings& settings = run_.run.settings;
+    if (!settings.quiet && !settings.of_several && !all.empty()) bar.emplace(planned.name, grid.count());
+    agreement_.part();
+    pieces::Shares shares(agreement_, [](const std::vector<i64>&) {});
     pieces::convey(all,
                    {.read = [&](i64 k) { return program.read(grid.box(k), buffers); },
                     .compute =
@@ -255,16 +265,16 @@ class Runner {
                           shares.computed(done);
                           if (bar) bar->update(done);
                         }},
-                   run_.cancel);
+                   &run_.run.interrupt.flag());
     shares.end({});
-    run_.agreement.meet();
-    run_.agreement.step();
+    agreement_.meet();
   }
 
   const PassRun& run_;
+  ranks::Agreement& agreement_;
   ranks::Ranks& ranks_;
-  const Pieces& pieces_;
-  PieceLanes lanes_;
+  const Plan& plan_;
+  std::size_t lane_;
   std::vector<Source> arrays_;
   i64 turn_ = 0;
 };
@@ -278,14 +288,14 @@ i64 resident_memory() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-Room room_of(i64 memory, ranks::Ranks& ranks) {
+Room room_of(i64 memory, ranks::Agreement& agreement) {
   // What the process takes beside pieces: now, and once it runs: stacks, the pool of threads, code. In steps, so that
   // two runs of the same work say the same.
   constexpr i64 step = i64{32} << 20, later = i64{16} << 20, of_thread = i64{256} << 10;
   run::cpu::release_scratch();
   ::malloc_trim(0);
   const i64 held = (resident_memory() + step - 1) / step * step + later + of_thread * run::cpu::thread_count(0);
-  return {ranks.least(memory - held), held};
+  return {agreement.least(memory - held), held};
 }
 
 i64 keep_chunks(const std::vector<Source>& sources, i64 left, i64 most_of_pieces) {
@@ -306,44 +316,49 @@ std::vector<Source> sources_of(const engine::Passes& passes, const Pass& pass, c
 }
 
 double reads_of_passes(const PassRun& run) {
-  const std::size_t lanes = run.inputs.lanes.inputs.size();
+  const int ranks = run.run.agreement.ranks().size();
+  const auto points = [](const std::vector<Region>& regions) {
+    double n = 0;
+    for (const Region& r : regions) n += r.begin.empty() ? 0 : static_cast<double>(element_count(data::shape_of(r)));
+    return n;
+  };
   double worst = 1;
-  for (const Pass& pass : run.passes.passes()) {
-    const PieceProgram program(pass.program, sources_of(run.passes, pass, run.parameters, run.inputs), run.parameters,
-                               {lanes}, run.settings, run.options);
+  for (std::size_t index = 0; index < run.passes.passes().size(); ++index) {
+    const Pass& pass = run.passes.passes()[index];
+    const PieceProgram program =
+        program_of(run, pass, {}, sources_of(run.passes, pass, run.parameters, run.run.inputs));
     const Shape shape = program.result();
     if (is_one(shape)) continue;
+    const Region whole = data::all_of(shape);
+    // Of the last rank, which has as many rows as any; results are cut by all dimensions.
+    const Region rows = rows_of(shape, ranks - 1, ranks);
     pieces::Grid grid;
     try {
-      grid = rows_for(pass, program, all_of(shape), run.room.memory).grid;
+      grid = is_last(run, index)
+                 ? pieces::choose_grid(whole, Shape(shape.size(), 1), run.room.memory, demand_of(program), ranks).grid
+                 : rows_for(pass, program, rows, run.room.memory).grid;
     } catch (const Error& e) {
       if (e.error_class() != ErrorClass::argument) throw;
       return std::numeric_limits<double>::infinity();
     }
-    const auto points = [](const std::vector<Region>& regions) {
-      double n = 0;
-      for (const Region& r : regions) n += r.begin.empty() ? 0 : static_cast<double>(element_count(data::shape_of(r)));
-      return n;
-    };
     const Region box = grid.box(grid.count() / 2);
-    const double share = points({box}) / points({all_of(shape)});
-    const double whole = points(program.reads(all_of(shape)));
-    if (whole > 0) worst = std::max(worst, points(program.reads(box)) / (share * whole));
+    const double of_whole = points(program.reads(whole));
+    if (of_whole > 0)
+      worst = std::max(worst, points(program.reads(box)) / (points({box}) / points({whole}) * of_whole));
   }
   return worst;
 }
 
 std::string forecast_of_passes(const PassRun& run) {
-  return pieces_for(run).said;
+  return plan_of(run).said;
 }
 
 std::vector<std::vector<Source>> run_passes(const PassRun& run) {
-  const std::size_t lanes = run.inputs.lanes.inputs.size();
-  const Pieces pieces = pieces_for(run);
-  if (!run.quiet) tell("{}", pieces.said);
-  auto all = Runner(run, pieces, {lanes, lanes > 1 ? std::optional<std::size_t>(0) : std::nullopt}).run();
-  for (std::size_t c = 1; c < lanes; ++c) {
-    auto of_lane = Runner(run, pieces, {lanes, c}).run();
+  const Plan plan = plan_of(run);
+  if (!run.run.settings.quiet) tell("{}", plan.said);
+  auto all = Runner(run, plan, 0).run();
+  for (std::size_t lane = 1; lane < run.run.inputs.lanes.inputs.size(); ++lane) {
+    auto of_lane = Runner(run, plan, lane).run();
     for (std::size_t pass = 0; pass < all.size(); ++pass) {
       for (std::size_t i = 0; i < all[pass].size(); ++i) {
         std::ranges::move(of_lane[pass][i].numbers, std::back_inserter(all[pass][i].numbers));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/execute/in_pieces.hpp"
 #include "cli/execute/piece_program.hpp"
 #include "engine/passes/passes.hpp"
 #include "ranks/agreement.hpp"
@@ -19,22 +20,15 @@ struct Room {
 // Of this process, now.
 i64 resident_memory();
 // All ranks call it.
-Room room_of(i64 memory, ranks::Ranks&);
+Room room_of(i64 memory, ranks::Agreement&);
 // Some of what is left keeps chunks that neighbours share: so much.
 i64 keep_chunks(const std::vector<Source>&, i64 left, i64 most_of_pieces);
 
 struct PassRun {
+  const PieceRun& run;
   const engine::Passes& passes;
   const std::vector<i64>& parameters;
-  const OpenInputs& inputs;
-  const InputOptions& settings;
-  const RunOptions& options;
-  std::string label;
-  std::string beside;  // a file of the results
   Room room;
-  bool quiet = false;
-  const std::atomic<bool>* cancel = nullptr;
-  ranks::Agreement& agreement;  // of those who run them together, each on its share of the rows
 };
 
 // What a pass reads, before others have made it.
@@ -46,11 +40,8 @@ std::string forecast_of_passes(const PassRun&);
 // give: exchange.hpp.
 std::vector<std::vector<Source>> run_passes(const PassRun&);
 
-// Of this process, now.
-i64 resident_memory();
-
-// How many points all passes together read at most for one that they would read without what lies around pieces: of the
-// pass that is worst. Infinite where pieces of one do not fit.
+// How many points the worst pass reads for one that it would read without what lies around pieces. Infinite where
+// pieces of one do not fit.
 double reads_of_passes(const PassRun&);
 
 }  // namespace tessera::cli

@@ -36,12 +36,11 @@ ResultPass::ResultPass(const PieceRun& run, const engine::Pass& pass, std::vecto
       program_(pass.program, std::move(sources), parameters, PieceLanes{lanes_}, run.settings.input, run.options),
       noted_(run.inputs.inputs.size()) {
   const Shape result = program_.result();
-  whole_ = {std::vector<i64>(result.size()), result};
+  whole_ = data::all_of(result);
   if (!run.settings.window.empty()) whole_ = parse_region(run.settings.window.text, "--window", result);
   for (const Format& format : program_.formats()) formats_.push_back(joined(format));
 }
 
-// Throws before anything is begun.
 void ResultPass::begin(i64 memory, const base::Digest& work) {
   for (const std::size_t o : outputs_)
     journals_.push_back(std::make_unique<pieces::Journal>(run_.destinations.files[o]));
@@ -64,14 +63,13 @@ void ResultPass::share(const Room& room) {
   std::vector<i64> plan = {of_pieces_};
   plan.insert(plan.end(), grid_.piece.begin(), grid_.piece.end());
   plan.insert(plan.end(), left_.begin(), left_.end());
-  plan = ranks_.broadcast(std::move(plan));
+  plan = run_.agreement.broadcast(plan);
   const auto piece = plan.begin() + 1, left = piece + static_cast<std::ptrdiff_t>(whole_.begin.size());
   of_pieces_ = plan.front();
   grid_ = {whole_, {piece, left}};
   left_ = {left, plan.end()};
   if (!first_) open_writers("", run_.settings.resume);
-  run::cpu::limit_pooled_scratch(
-      static_cast<std::size_t>(PieceProgram::pooled_beside(program_.needs(grid_.box(grid_.count() / 2)).memory)));
+  identities_ = identities();
   const std::string text = said(room);
   if (!run_.settings.quiet) tell("{}\n", text);
 }
@@ -149,9 +147,19 @@ std::vector<Region> ResultPass::reads_of(int rank) const {
   return all;
 }
 
-void ResultPass::run(std::vector<Source> sources) {
+void ResultPass::run(const Room& room, std::vector<Source> sources) {
   if (!sources.empty()) program_.take(std::move(sources));
+  run::cpu::limit_pooled_scratch(
+      static_cast<std::size_t>(PieceProgram::pooled_beside(program_.needs(grid_.box(grid_.count() / 2)).memory)));
+  keep_chunks(program_.sources(), room.memory - of_pieces_, of_pieces_);
   go();
+}
+
+i64 ResultPass::in_memory() const {
+  i64 of_steps = 0;
+  for (const Format& format : program_.formats())
+    of_steps += element_count(shape_of(whole_)) * static_cast<i64>(format.size());
+  return demand(whole_, 1).memory - of_steps;
 }
 
 void ResultPass::commit() {
@@ -173,7 +181,6 @@ void ResultPass::go() {
   pieces::Journal* journal = first_ ? journals_.front().get() : nullptr;
   const i64 all = grid_.count(), left = static_cast<i64>(left_.size());
   if (left < all && !run_.settings.quiet) tell("{}: {} of {} pieces are done already\n", run_.label, all - left, all);
-  const std::vector<std::string> before = identities();
   bool changed = false;
   std::optional<base::ProgressBar> bar;
   if (first_ && !run_.settings.quiet && !run_.settings.of_several) bar.emplace(run_.label, left);
@@ -198,7 +205,7 @@ void ResultPass::go() {
                     .done = [&](i64 done) { shares.computed(done); }},
                    &run_.interrupt.flag());
     written.flush();
-    changed = identities() != before;
+    changed = identities() != identities_;
     if (!changed) counts_ = shares.end(counts());
   } catch (...) {
     bar.reset();

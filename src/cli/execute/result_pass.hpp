@@ -21,8 +21,8 @@ class ResultPass {
   ResultPass(const PieceRun&, const engine::Pass&, std::vector<std::size_t> outputs, std::vector<Source>,
              const std::vector<i64>& parameters);
 
-  // Bytes of all of it at once.
-  i64 in_memory() const { return demand(whole_, 1).memory; }
+  // Bytes of all of it at once: a run in memory computes into its results.
+  i64 in_memory() const;
 
   // Rank 0 begins the files and chooses pieces, in so much memory; goes on with what stands there. Throws
   // Error(argument) where an output is another process's.
@@ -38,8 +38,8 @@ class ResultPass {
   std::vector<Region> reads_of(int rank) const;
   const PieceProgram& program() const { return program_; }
 
-  // The sources are there. Every rank has its share of the pieces, out of step.
-  void run(std::vector<Source>);
+  // The sources are there, where passes made some. Every rank has its share of the pieces, out of step.
+  void run(const Room&, std::vector<Source>);
   void commit();  // by rank 0
   void tell_of_values() const;
 
@@ -72,6 +72,7 @@ class ResultPass {
   Region whole_;                                            // of the result, what is wanted
   std::vector<std::unique_ptr<pieces::Journal>> journals_;  // of rank 0; the first one says what is done
   std::vector<std::unique_ptr<io::RegionWriter>> writers_;
+  std::vector<std::string> identities_;  // of inputs, when the work was begun
   pieces::Grid grid_;
   i64 of_pieces_ = 0;      // bytes that they take
   std::vector<i64> left_;  // pieces that nobody has written, of all ranks

@@ -157,14 +157,7 @@ class Run {
     after_step();
   }
 
-  void statement(const host::Shift& s) {
-    const std::size_t versions = s.names.size() - 1;
-    Array next = arrays_[s.names[versions]];
-    if (turn_ < static_cast<i64>(versions))
-      if (const auto& instead = s.instead[versions - 1 - static_cast<std::size_t>(turn_)]) next = arrays_[*instead];
-    for (std::size_t k = versions; k > 0; --k) arrays_[s.names[k]] = arrays_[s.names[k - 1]];
-    arrays_[s.names[0]] = std::move(next);
-  }
+  void statement(const host::Shift& s) { host::shift(s, turn_, arrays_); }
 
   void statement(const host::Repeat& s) {
     const i64 before = done_;

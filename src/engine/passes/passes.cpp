@@ -31,11 +31,7 @@ ir::Graph copy_of(const ir::Graph& graph) {
     std::vector<ir::StageId> stages;
     for (std::uint32_t field = 0; field < o.stages.size(); ++field) {
       const ir::Stage& of = graph.stage(o.stages[field]);
-      ir::Stage input;
-      input.kind = ir::StageKind::input;
-      input.name = of.name;
-      input.type = of.type;
-      input.domain = of.domain;
+      ir::Stage input = ir::stage_like(of, ir::StageKind::input);
       input.argument = static_cast<std::uint32_t>(copy.arguments.size());
       input.field = field;
       stages.push_back(copy.add(std::move(input)));
@@ -59,20 +55,17 @@ Passes::Passes(const Program& program, std::size_t parts) : impl_(program.impl()
   std::vector<ArrayId> inputs(impl_.inputs.size()), outputs(impl_.outputs.size());
   std::iota(inputs.begin(), inputs.end(), ArrayId{0});
   std::iota(outputs.begin(), outputs.end(), inputs.size());
-  const bool whole = windows || !impl_.host;
-  const std::vector<ir::StageId> stored =
-      parts > 1 && whole ? ir::stored_for(graph, parts) : std::vector<ir::StageId>();
-  if (windows && alike && stored.empty()) {  // as it is
-    of_graph(graph);
+  const bool straight = windows || !impl_.host;  // no loop or transform is in the way of results
+  const std::vector<ir::StageId> stored = straight ? ir::stored_for(graph, parts) : std::vector<ir::StageId>();
+  if (!straight) {
+    of_host_program(impl_.host->program());
+  } else if (of_graph(graph); windows && alike && stored.empty()) {
     passes_.push_back({program, inputs, {outputs.begin(), outputs.end()}, {}});
     last_ = {0};
-  } else if (whole) {
-    of_graph(graph);
+  } else {
     for (const std::size_t pass : add(graph, inputs, outputs, ir::OutputsAre::last, stored))
       body_.emplace_back(run_of(pass));
     end_with_outputs();
-  } else {
-    of_host_program(impl_.host->program());
   }
   check();
 }
@@ -160,12 +153,12 @@ std::vector<std::size_t> Passes::add(const ir::Graph& graph, const std::vector<A
   for (const ir::Place& p : cut.places) arrays_.push_back({Kind::own, 0, p.name, true, p.type, p.extents});
   std::vector<std::size_t> made;
   const auto output_of = [&](const ir::ReducedSection& each, std::size_t o) -> std::optional<std::size_t> {
-    if (each.is_reduced[o]) return {};
+    if (std::ranges::any_of(each.reductions, [&](const ir::Reduction& r) { return r.output == o; })) return {};
     const ir::Section::Value& v = each.section.outputs[o];
     return v.place ? first + v.index : outputs[v.index];
   };
   for (ir::ReducedSection& each : cut.sections) {
-    Pass pass{make_program(std::move(each.section.graph), {}), {}, {}, std::move(each.reductions)};
+    Pass pass{make_program(std::move(each.section.graph), {}), {}, {}, each.reductions};
     for (const ir::Section::Value& v : each.section.inputs)
       pass.inputs.push_back(v.place ? first + v.index : inputs[v.index]);
     for (std::size_t o = 0; o < each.section.outputs.size(); ++o) pass.outputs.push_back(output_of(each, o));
@@ -190,10 +183,6 @@ Shape Passes::shape_of(std::size_t array, const std::vector<i64>& parameters) co
   Shape shape;
   for (const ir::SizeId n : arrays_[array].extents) shape.push_back(impl_.graph.evaluate(n, parameters));
   return shape;
-}
-
-Shape Passes::result_of(const Pass& pass, const std::vector<i64>& parameters) const {
-  return pass.program.impl().output_shapes(parameters).front();
 }
 
 }  // namespace tessera::engine

@@ -40,7 +40,6 @@ class Passes {
 
   std::vector<i64> parameters(const std::vector<Shape>& inputs) const;
   Shape shape_of(std::size_t array, const std::vector<i64>& parameters) const;
-  Shape result_of(const Pass&, const std::vector<i64>& parameters) const;
 
  private:
   using ArrayId = ir::host::ArrayId;

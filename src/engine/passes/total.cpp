@@ -5,159 +5,115 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "base/division.hpp"
 #include "data/element.hpp"
-#include "data/half.hpp"
 #include "ir/reductions.hpp"
 
 namespace tessera::engine {
 
 static_assert(ir::lanes_of_piece == 64);
 
-Total::Total(ir::Op whole, ElementType image)
-    : mean_(whole == ir::Op::whole_mean),
-      step_(whole == ir::Op::whole_min   ? Step::min
+Lanes::Lanes(ir::Op whole, ElementType image)
+    : step_(whole == ir::Op::whole_min   ? Step::min
             : whole == ir::Op::whole_max ? Step::max
-                                         : Step::sum) {
-  const ir::Op op = ir::lanes_of(whole);
-  first_.fill(ir::first_of_lane(op, ir::lanes_type(op, image)));
-  lanes_ = of_list_ = first_;
+                                         : Step::sum),
+      first_(ir::first_of_lane(ir::lanes_of(whole), ir::lanes_type(ir::lanes_of(whole), image))) {
+  lanes_.fill(first_);
+}
+
+void Lanes::clear() {
+  lanes_.fill(first_);
+  count_ = 0;
 }
 
 // Sums of narrow integers are exact in double as well; -0 is less than 0, NaNs are passed over.
-template <Total::Step step>
-void Total::take(double& lane, double x) {
-  if constexpr (step == Step::sum)
-    lane = lane + x;
-  else if constexpr (step == Step::min)
-    lane = x < lane || (x == lane && std::signbit(x)) ? x : lane;
-  else
-    lane = x > lane || (x == lane && !std::signbit(x)) ? x : lane;
+template <Lanes::Step step>
+double Lanes::step_of(double lane, double x) {
+  if constexpr (step == Step::sum) return lane + x;
+  if constexpr (step == Step::min) return x < lane || (x == lane && std::signbit(x)) ? x : lane;
+  return x > lane || (x == lane && !std::signbit(x)) ? x : lane;
 }
 
-template <Total::Step step, typename T>
-void Total::take(const T* from, i64 count) {
-  for (i64 k = 0; k < count;) {
-    const i64 left = std::min(count - k, ir::elements_of_piece - in_piece_);
-    const i64 lane = in_piece_ % ir::lanes_of_piece;
-    if (lane != 0 || left < ir::lanes_of_piece) {
-      take<step>(lanes_[static_cast<std::size_t>(lane)], static_cast<double>(from[k]));
-      ++k, ++in_piece_;
-    } else {
-      const i64 rows = left / ir::lanes_of_piece;
-      for (i64 r = 0; r < rows; ++r, k += ir::lanes_of_piece)
-        for (std::size_t l = 0; l < lanes_.size(); ++l)
-          take<step>(lanes_[l], static_cast<double>(from[k + static_cast<i64>(l)]));
-      in_piece_ += rows * ir::lanes_of_piece;
-    }
-    if (in_piece_ == ir::elements_of_piece) end_piece();
-  }
-  count_ += count;
+template <Lanes::Step step, typename T>
+void Lanes::take(const T* x, i64 count) {
+  i64 k = 0;
+  const auto one = [&] {
+    double& lane = lanes_[static_cast<std::size_t>(count_++ % ir::lanes_of_piece)];
+    lane = step_of<step>(lane, static_cast<double>(x[k++]));
+  };
+  while (k < count && count_ % ir::lanes_of_piece != 0) one();
+  for (; count - k >= ir::lanes_of_piece; k += ir::lanes_of_piece, count_ += ir::lanes_of_piece)
+    for (std::size_t l = 0; l < lanes_.size(); ++l)
+      lanes_[l] = step_of<step>(lanes_[l], static_cast<double>(x[k + static_cast<i64>(l)]));
+  while (k < count) one();
 }
 
 template <typename T>
-void Total::take_by_step(const T* from, i64 count) {
-  switch (step_) {
-    case Step::sum:
-      return take<Step::sum>(from, count);
-    case Step::min:
-      return take<Step::min>(from, count);
-    case Step::max:
-      return take<Step::max>(from, count);
-  }
+void Lanes::take_by_step(const T* x, i64 count) {
+  if (step_ == Step::sum) return take<Step::sum>(x, count);
+  if (step_ == Step::min) return take<Step::min>(x, count);
+  take<Step::max>(x, count);
 }
 
-void Total::add(const Array& array) {
-  const Array dense = array.contiguous() ? array : array.clone();
-  const i64 n = dense.count();
-  switch (dense.format().scalar) {
-    case ElementType::boolean:
+void Lanes::add(ElementType type, const std::byte* elements, i64 count) {
+  const auto of = [&](auto number) { take_by_step(reinterpret_cast<const decltype(number)*>(elements), count); };
+  switch (type) {
     case ElementType::u8:
-      return take_by_step(dense.as<std::uint8_t>(), n);
+      return of(std::uint8_t{});
     case ElementType::i16:
-      return take_by_step(dense.as<std::int16_t>(), n);
+      return of(std::int16_t{});
     case ElementType::u16:
-      return take_by_step(dense.as<std::uint16_t>(), n);
+      return of(std::uint16_t{});
     case ElementType::i32:
-      return take_by_step(dense.as<std::int32_t>(), n);
+      return of(std::int32_t{});
     case ElementType::u32:
-      return take_by_step(dense.as<std::uint32_t>(), n);
+      return of(std::uint32_t{});
     case ElementType::f32:
-      return take_by_step(dense.as<float>(), n);
+      return of(float{});
     case ElementType::f64:
-      return take_by_step(dense.as<double>(), n);
+      return of(double{});
+    case ElementType::boolean:
     case ElementType::f16:
-      for (i64 k = 0; k < n; ++k) {
-        const float x = half_to_float(dense.as<std::uint16_t>()[k]);
+      for (i64 k = 0; k < count; ++k) {
+        const double x = load_element(type, elements + k * static_cast<i64>(size_of(type)));
         take_by_step(&x, 1);
       }
   }
 }
 
-void Total::take_one(double& lane, double element) const {
-  switch (step_) {
-    case Step::sum:
-      return take<Step::sum>(lane, element);
-    case Step::min:
-      return take<Step::min>(lane, element);
-    case Step::max:
-      return take<Step::max>(lane, element);
-  }
-}
-
-double Total::together(const Lanes& lanes) const {
-  double all = lanes[0];
-  for (std::size_t l = 1; l < lanes.size(); ++l) take_one(all, lanes[l]);
-  return all;
-}
-
-void Total::end_piece() {
-  add_piece(together(lanes_));
-  lanes_ = first_;
-  in_piece_ = 0;
-}
-
-void Total::add_piece(double piece) {
-  take_one(of_list_[static_cast<std::size_t>(pieces_++ % ir::lanes_of_piece)], piece);
-}
-
-double Total::value() const {
-  Total all = *this;
-  if (in_piece_ > 0) all.end_piece();
-  const double total = together(all.of_list_);
-  return mean_ ? total / static_cast<double>(count_) : total;
+double Lanes::value() const {
+  double total = lanes_[0];
+  for (std::size_t l = 1; l < lanes_.size(); ++l)
+    total = step_ == Step::sum   ? step_of<Step::sum>(total, lanes_[l])
+            : step_ == Step::min ? step_of<Step::min>(total, lanes_[l])
+                                 : step_of<Step::max>(total, lanes_[l]);
+  return total;
 }
 
 PartOfTotal::PartOfTotal(ir::Op whole, ElementType image, i64 first, i64 end)
-    : pieces_of_(whole, image),
+    : piece_(whole, image),
       at_(first),
       begin_(std::min(base::ceil_divide(first, ir::elements_of_piece) * ir::elements_of_piece, end)),
       end_(std::max(begin_, end / ir::elements_of_piece * ir::elements_of_piece)) {}
 
-void PartOfTotal::keep(std::vector<double>& to, const Array& row, i64 begin, i64 end) const {
-  const ElementType type = row.format().scalar;
-  for (i64 k = begin; k < end; ++k)
-    to.push_back(load_element(type, row.as<std::byte>() + k * static_cast<i64>(size_of(type))));
-}
-
 void PartOfTotal::add(const Array& array) {
   const Array dense = array.contiguous() ? array : array.clone();
-  const i64 n = dense.count(), size = static_cast<i64>(dense.format().size());
-  const Array row = Array::share(dense.owner(), dense.data(), dense.format(), {n});
+  const ElementType type = dense.format().scalar;
+  const i64 n = dense.count(), size = static_cast<i64>(size_of(type));
+  const std::byte* const elements = dense.as<std::byte>();
   const i64 head = std::clamp<i64>(begin_ - at_, 0, n), tail = std::clamp<i64>(end_ - at_, head, n);
-  keep(head_, row, 0, head);
+  for (i64 k = 0; k < head; ++k) head_.push_back(load_element(type, elements + k * size));
   for (i64 k = head; k < tail;) {
-    const i64 part = std::min(tail - k, ir::elements_of_piece - pieces_of_.in_piece_);
-    const bool ends = pieces_of_.in_piece_ + part == ir::elements_of_piece;
-    // The lanes are looked at before the next piece begins.
-    pieces_of_.of_list_ = pieces_of_.first_;
-    pieces_of_.pieces_ = 0;
-    pieces_of_.add(Array::share(dense.owner(), dense.as<std::byte>() + k * size, dense.format(), {part}));
-    if (ends) pieces_.push_back(pieces_of_.of_list_[0]);
+    const i64 part = std::min(tail - k, ir::elements_of_piece - piece_.count());
+    piece_.add(type, elements + k * size, part);
     k += part;
+    if (piece_.count() < ir::elements_of_piece) continue;
+    pieces_.push_back(piece_.value());
+    piece_.clear();
   }
-  keep(tail_, row, tail, n);
+  for (i64 k = tail; k < n; ++k) tail_.push_back(load_element(type, elements + k * size));
   at_ += n;
 }
 
@@ -193,20 +149,30 @@ std::vector<std::byte> PartOfTotal::bytes() const {
 }
 
 double PartOfTotal::value(ir::Op whole, ElementType image, const std::vector<std::vector<std::byte>>& parts) {
-  Total total(whole, image);
-  const auto elements = [&](const std::vector<double>& list) {
-    total.take_by_step(list.data(), static_cast<i64>(list.size()));
+  Lanes piece(whole, image), list(whole, image);  // of the piece under way, of what pieces come to
+  i64 count = 0;
+  const auto end_piece = [&] {
+    list.add(piece.value());
+    piece.clear();
+  };
+  const auto elements = [&](const std::vector<double>& some) {
+    for (const double x : some) {
+      piece.add(x);
+      if (piece.count() == ir::elements_of_piece) end_piece();
+    }
+    count += static_cast<i64>(some.size());
   };
   for (const std::vector<std::byte>& part : parts) {
     std::span<const std::byte> rest = part;
     elements(get(rest));
-    for (const double piece : get(rest)) {
-      total.add_piece(piece);
-      total.count_ += ir::elements_of_piece;
+    for (const double of_piece : get(rest)) {
+      list.add(of_piece);
+      count += ir::elements_of_piece;
     }
     elements(get(rest));
   }
-  return total.value();
+  if (piece.count() > 0) end_piece();
+  return whole == ir::Op::whole_mean ? list.value() / static_cast<double>(count) : list.value();
 }
 
 }  // namespace tessera::engine

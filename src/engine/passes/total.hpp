@@ -3,51 +3,47 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 #include "ir/graph.hpp"
 
 namespace tessera::engine {
 
-// Not thread-safe.
-class Total {
+// What lane l of a list has taken: its elements l, l + 64, l + 128 ...
+class Lanes {
  public:
   // One of whole_*, of an image of this type.
-  Total(ir::Op whole, ElementType image);
-  // The next elements of the image in the order of memory: of an array on the host.
-  void add(const Array&);
+  Lanes(ir::Op whole, ElementType image);
+  // The next elements, one behind the other.
+  void add(ElementType, const std::byte* elements, i64 count);
+  void add(double element) { add(ElementType::f64, reinterpret_cast<const std::byte*>(&element), 1); }
+  i64 count() const { return count_; }
+  // Together, in their order.
   double value() const;
+  void clear();
 
  private:
-  friend class PartOfTotal;
-  using Lanes = std::array<double, 64>;
   enum class Step { sum, min, max };
 
   template <Step step>
-  static void take(double& lane, double element);
+  static double step_of(double lane, double element);
   template <Step step, typename T>
-  void take(const T* from, i64 count);
+  void take(const T* elements, i64 count);
   template <typename T>
-  void take_by_step(const T* from, i64 count);
-  void take_one(double& lane, double element) const;
-  double together(const Lanes&) const;
-  void end_piece();
-  void add_piece(double);
+  void take_by_step(const T* elements, i64 count);
 
-  bool mean_;
   Step step_;
-  Lanes first_;            // what lanes begin with
-  Lanes lanes_, of_list_;  // of the piece under way, of what pieces came to
-  i64 in_piece_ = 0, pieces_ = 0, count_ = 0;
+  double first_;  // what lanes begin with
+  std::array<double, 64> lanes_;
+  i64 count_ = 0;
 };
 
-// The elements [first, end) of an image: what they come to depends on where whole pieces begin, so those at the ends
-// are kept as they are. Whoever has the parts of all elements has the number.
+// The elements [first, end) of an image. What they come to depends on where pieces begin, so those of pieces that are
+// not whole here are kept as they are. Whoever has the parts of all elements has the number. Not thread-safe.
 class PartOfTotal {
  public:
   PartOfTotal(ir::Op whole, ElementType image, i64 first, i64 end);
-  // As Total::add.
+  // The next elements in the order of memory: of an array on the host.
   void add(const Array&);
   // For a message to another process of this kind of machine.
   std::vector<std::byte> bytes() const;
@@ -55,9 +51,7 @@ class PartOfTotal {
   static double value(ir::Op whole, ElementType image, const std::vector<std::vector<std::byte>>& parts);
 
  private:
-  void keep(std::vector<double>& to, const Array& row, i64 begin, i64 end) const;
-
-  Total pieces_of_;
+  Lanes piece_;           // under way
   i64 at_, begin_, end_;  // the next element; whole pieces
   std::vector<double> head_, pieces_, tail_;
 };

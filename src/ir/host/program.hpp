@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -77,6 +78,18 @@ struct Shift {
   std::vector<std::optional<ArrayId>> instead;
 };
 struct Repeat;
+
+// What names hold after a shift, by `turn` of its loop, from 0 on: whoever interprets programs has something of each
+// array.
+template <class Held>
+void shift(const Shift& s, i64 turn, std::vector<Held>& arrays) {
+  const std::size_t versions = s.names.size() - 1;
+  Held next = arrays[s.names[versions]];
+  if (turn < static_cast<i64>(versions))
+    if (const auto& instead = s.instead[versions - 1 - static_cast<std::size_t>(turn)]) next = arrays[*instead];
+  for (std::size_t k = versions; k > 0; --k) arrays[s.names[k]] = arrays[s.names[k - 1]];
+  arrays[s.names[0]] = std::move(next);
+}
 
 using Statement = std::variant<Acquire, Release, Bind, RunPart, RunTransform, Shift, Repeat>;
 
