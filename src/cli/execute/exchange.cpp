@@ -89,12 +89,15 @@ class Way {
   ranks::Request request_;
 };
 
-// `reads`: of every rank. In each turn every rank sends to one and receives from one.
-void exchange_rows(ranks::Ranks& ranks, io::Scratch& image, const Format& format, const std::vector<Rows>& reads) {
+}  // namespace
+
+// In each turn every rank sends to one and receives from one.
+void exchange_rows(ranks::Ranks& ranks, io::Scratch& image, const Format& format, const std::vector<Region>& reads) {
   const int own = ranks.rank(), count = ranks.size();
   // What `reader` reads of that which `maker` has made.
   const auto common = [&](int reader, int maker) {
-    const Rows read = reads[static_cast<std::size_t>(reader)], made = rows_in(rows_of(image.shape(), maker, count));
+    const Rows read = rows_in(reads[static_cast<std::size_t>(reader)]),
+               made = rows_in(rows_of(image.shape(), maker, count));
     return Rows{std::max(read.begin, made.begin), std::min(read.end, made.end)};
   };
   for (int turn = 1; turn < count; ++turn) {
@@ -109,8 +112,6 @@ void exchange_rows(ranks::Ranks& ranks, io::Scratch& image, const Format& format
   }
 }
 
-}  // namespace
-
 Region rows_of(const Shape& shape, int rank, int ranks) {
   Region rows = data::all_of(shape);
   rows.begin[0] = shape[0] * rank / ranks;
@@ -122,10 +123,10 @@ void exchange(ranks::Agreement& agreement, const PieceProgram& program, const st
               const std::function<std::vector<Region>(int rank)>& reads_of) {
   ranks::Ranks& ranks = agreement.ranks();
   if (ranks.size() == 1) return;
-  std::vector<std::vector<Rows>> reads(sources.size());  // by source and rank
+  std::vector<std::vector<Region>> reads(sources.size());  // by source and rank
   for (int r = 0; r < ranks.size(); ++r) {
     const std::vector<Region> of_rank = reads_of(r);
-    for (std::size_t i = 0; i < sources.size(); ++i) reads[i].push_back(rows_in(of_rank[i]));
+    for (std::size_t i = 0; i < sources.size(); ++i) reads[i].push_back(of_rank[i]);
   }
   agreement.part();
   for (std::size_t i = 0; i < sources.size(); ++i)

@@ -16,7 +16,7 @@
 namespace tessera::cli {
 namespace {
 
-Region rows_of(const Shape& shape, i64 begin, i64 end) {
+Region between(const Shape& shape, i64 begin, i64 end) {
   Region rows{std::vector<i64>(shape.size()), shape};
   rows.begin[0] = std::clamp<i64>(begin, 0, shape[0]);
   rows.end[0] = std::clamp<i64>(end, 0, shape[0]);
@@ -30,14 +30,14 @@ void expect_rows(const Shape& shape, int count, const std::vector<Region>& reads
   const i64 row = element_count(shape) / shape[0];
   ranks::on_threads(count, [&](ranks::Ranks& ranks) {
     io::Scratch image(beside, format, shape);
-    const Region own = share_of(shape, ranks.rank(), count);
+    const Region own = rows_of(shape, ranks.rank(), count);
     const auto filled = [&](const Region& rows) {
       Array array(format, data::shape_of(rows));
       for (i64 k = 0; k < array.count(); ++k) array.as<double>()[k] = static_cast<double>(rows.begin[0] * row + k + 1);
       return array;
     };
     if (own.begin[0] < own.end[0]) image.write(own, filled(own));
-    exchange(ranks, image, format, reads);
+    exchange_rows(ranks, image, format, reads);
     const Region& read = reads[static_cast<std::size_t>(ranks.rank())];
     if (!read.begin.empty() && read.begin[0] < read.end[0]) {
       const Array expected = filled(read), found(format, data::shape_of(read));
@@ -46,7 +46,7 @@ void expect_rows(const Shape& shape, int count, const std::vector<Region>& reads
           << ranks.rank();
     }
     const Array all(format, shape);
-    image.read(rows_of(shape, 0, shape[0]), all);
+    image.read(between(shape, 0, shape[0]), all);
     for (i64 k = 0; k < all.count(); k += std::max<i64>(row / 3, 1)) {
       const i64 at = k / row;
       const bool has =
@@ -62,8 +62,8 @@ TEST(Exchange, BringsTheRowsThatAreRead) {
       for (const i64 around : {0, 1, 4, 100}) {
         std::vector<Region> reads;
         for (int r = 0; r < count; ++r) {
-          const Region own = share_of(shape, r, count);
-          reads.push_back(rows_of(shape, own.begin[0] - around, own.end[0] + around));
+          const Region own = rows_of(shape, r, count);
+          reads.push_back(between(shape, own.begin[0] - around, own.end[0] + around));
         }
         expect_rows(shape, count, reads);
       }
@@ -72,17 +72,17 @@ TEST(Exchange, BringsTheRowsThatAreRead) {
 TEST(Exchange, TakesRanksWithoutRowsAndRanksThatReadNothing) {
   const Shape shape = {3, 4};  // of five ranks two have no row
   expect_rows(shape, 5, std::vector<Region>(5));
-  expect_rows(shape, 5, std::vector<Region>(5, rows_of(shape, 0, 3)));
+  expect_rows(shape, 5, std::vector<Region>(5, between(shape, 0, 3)));
   std::vector<Region> reads(5);
-  reads[0] = rows_of(shape, 2, 3);
-  reads[3] = rows_of(shape, 0, 2);
+  reads[0] = between(shape, 2, 3);
+  reads[3] = between(shape, 0, 2);
   expect_rows(shape, 5, reads);
 }
 
 // A row that is larger than a message goes in several.
 TEST(Exchange, OfLargeRowsGoesInParts) {
   const Shape shape = {2, 1100, 2100};
-  expect_rows(shape, 2, std::vector<Region>(2, rows_of(shape, 0, 2)));
+  expect_rows(shape, 2, std::vector<Region>(2, between(shape, 0, 2)));
 }
 
 }  // namespace
