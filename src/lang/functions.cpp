@@ -34,6 +34,13 @@ constexpr std::array<Builtin, 33> builtins = {{
     {"clamp", Op::min, 3},
 }};
 
+// The names of OpenCL.
+constexpr std::array<IntegerFunction, 5> integer_functions = {{{"popcount", IntegerFunction::popcount, 1},
+                                                               {"clz", IntegerFunction::clz, 1},
+                                                               {"mulhi", IntegerFunction::mulhi, 2},
+                                                               {"hadd", IntegerFunction::hadd, 2},
+                                                               {"rhadd", IntegerFunction::rhadd, 2}}};
+
 constexpr std::array<Reduction, 7> reductions = {{{"sum", Op::reduce_sum},
                                                   {"prod", Op::reduce_prod},
                                                   {"min", Op::reduce_min},
@@ -96,8 +103,15 @@ const Builtin* find_builtin(std::string_view name) {
 std::vector<std::string> builtin_words() {
   std::vector<std::string> all;
   for (const Builtin& b : builtins) all.emplace_back(b.name);
+  for (const IntegerFunction& f : integer_functions) all.emplace_back(f.name);
   for (const Reduction& r : reductions) all.emplace_back(r.name);
   return all;
+}
+
+const IntegerFunction* find_integer_function(std::string_view name) {
+  const auto* found = std::find_if(integer_functions.begin(), integer_functions.end(),
+                                   [&](const IntegerFunction& f) { return f.name == name; });
+  return found == integer_functions.end() ? nullptr : found;
 }
 
 const Reduction* find_reduction(std::string_view name) {

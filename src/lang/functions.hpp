@@ -26,6 +26,15 @@ struct Builtin {
 const Builtin* find_builtin(std::string_view);
 std::vector<std::string> builtin_words();
 
+// Of integers; of a narrow type both of a pair have, the result has it, too. `arity` 1: an int.
+struct IntegerFunction {
+  enum Kind { popcount, clz, mulhi, hadd, rhadd };
+  std::string_view name;
+  Kind kind;
+  int arity;
+};
+const IntegerFunction* find_integer_function(std::string_view);
+
 struct Reduction {
   std::string_view name;
   ir::Op op;

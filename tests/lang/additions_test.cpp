@@ -52,6 +52,58 @@ TEST(Additions, Operators) {
   EXPECT_EQ(value("1 + 2 << 1 < 7 == 1 & 1", "", {}).values, Values{1});  // ((((1+2) << 1) < 7) == 1) & 1
 }
 
+TEST(Additions, Literals) {
+  EXPECT_EQ(value("a & 0xff", "int a", {0x1234}).values, Values{0x34});
+  EXPECT_EQ(value("a & 0XF0", "int a", {0xff}).values, Values{0xf0});
+  EXPECT_EQ(value("0x7fffffff", "", {}).type, "int32");
+  EXPECT_EQ(value("0xffffffff", "", {}).type, "uint32");
+  EXPECT_EQ(value("4294967295", "", {}).values, Values{4294967295.0});
+  EXPECT_EQ(value("2147483648", "", {}).type, "uint32");
+  EXPECT_EQ(value("-2147483648", "", {}).type, "int32");
+  EXPECT_EQ(value("-2147483648", "", {}).values, Values{-2147483648.0});
+  EXPECT_EQ(value("0x1f + 0xF", "", {}).values, Values{46});
+}
+
+TEST(Additions, FunctionsOfIntegers) {
+  EXPECT_EQ(value("popcount(a)", "int a", {-1}).values, Values{32});
+  EXPECT_EQ(value("popcount(a)", "uint32 a", {0x80000001}).values, Values{2});
+  EXPECT_EQ(value("popcount(a)", "int16 a", {-1}).values, Values{16});
+  EXPECT_EQ(value("popcount(a)", "uint8 a", {0xb5}).values, Values{5});
+  EXPECT_EQ(value("popcount(a)", "bool a", {1}).values, Values{1});
+  EXPECT_EQ(value("popcount(a)", "int a", {0}).type, "int32");
+  EXPECT_EQ(value("clz(a)", "int a", {0}).values, Values{32});
+  EXPECT_EQ(value("clz(a)", "int a", {1}).values, Values{31});
+  EXPECT_EQ(value("clz(a)", "int a", {-1}).values, Values{0});
+  EXPECT_EQ(value("clz(a)", "uint8 a", {1}).values, Values{7});
+  EXPECT_EQ(value("clz(a)", "uint16 a", {0}).values, Values{16});
+  EXPECT_EQ(value("clz(a)", "int16 a", {-5}).values, Values{0});
+  const auto signed_pairs = {std::pair{-2147483648.0, -2147483648.0},
+                             {2147483647.0, -2147483648.0},
+                             {-1.0, 1.0},
+                             {-3.0, -5.0},
+                             {123456789.0, -987654321.0}};
+  for (const auto& [a, b] : signed_pairs) {
+    const std::int64_t x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
+    EXPECT_EQ(value("mulhi(a, b)", "int a, int b", {a, b}).values, Values{static_cast<double>((x * y) >> 32)});
+    EXPECT_EQ(value("hadd(a, b)", "int a, int b", {a, b}).values, Values{static_cast<double>((x + y) >> 1)});
+    EXPECT_EQ(value("rhadd(a, b)", "int a, int b", {a, b}).values, Values{static_cast<double>((x + y + 1) >> 1)});
+  }
+  for (const double a : {0.0, 1.0, 65536.0, 4294967295.0, 2863311530.0})
+    for (const double b : {1.0, 65535.0, 4294967295.0, 305419896.0}) {
+      const std::uint64_t x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+      EXPECT_EQ(value("mulhi(a, b)", "uint32 a, uint32 b", {a, b}).values, Values{static_cast<double>((x * y) >> 32)});
+      EXPECT_EQ(value("rhadd(a, b)", "uint32 a, uint32 b", {a, b}).values,
+                Values{static_cast<double>((x + y + 1) >> 1)});
+    }
+  EXPECT_EQ(value("mulhi(a, b)", "uint16 a, uint16 b", {65535, 65535}).values, Values{65534});
+  EXPECT_EQ(value("mulhi(a, b)", "int16 a, int16 b", {-32768, 32767}).values, Values{-16384});
+  EXPECT_EQ(value("mulhi(a, b)", "uint8 a, uint8 b", {200, 200}).values, Values{156});
+  EXPECT_EQ(value("rhadd(a, b)", "uint8 a, uint8 b", {255, 254}).values, Values{255});
+  EXPECT_EQ(value("hadd(a, b)", "uint8 a, uint8 b", {255, 254}).values, Values{254});
+  EXPECT_EQ(value("hadd(a, b)", "uint8 a, uint8 b", {1, 2}).type, "uint8");
+  EXPECT_EQ(value("hadd(a, b)", "int16 a, int16 b", {-3, -4}).values, Values{-4});
+}
+
 TEST(Additions, MoreFunctions) {
   EXPECT_EQ(value("clamp(a, 0, 10)", "int a", {12}).values, Values{10});
   EXPECT_EQ(value("round(a) + trunc(a)", "float a", {2.5}).values, Values{5});

@@ -131,9 +131,52 @@ const std::vector<Row>& rows() {
        "endfor\n"
        "return u<9>;",
        {{5, 11, "unknown image 'u<-1>'"}}},
-      {"stencil f(vector#1 float X) { a = X; a = 2; return a; }\n"
+      {"stencil f(vector#1 float X) { X = 2; return X; }\n"
        "vector#1 float x[5]; return f(x);",
-       {{1, 38, "'a' already has a value: expected a new name"}}},
+       {{1, 31, "'X' is an image argument: expected another name"}}},
+      {"stencil f(vector#1 float X) { for k = 0..3 k = 2; endfor return X; }\n"
+       "vector#1 float x[5]; return f(x);",
+       {{1, 44, "'k' is the index of a loop or a window: expected another name"}}},
+      {"stencil f(vector#1 float X) { return sum(k = 0..3) { k = 2; return k; }; }\n"
+       "vector#1 float x[5]; return f(x);",
+       {{1, 54, "'k' is the index of a loop or a window: expected another name"}}},
+      {"stencil f(vector#1 float X) { for X = 0..3 a = 2; endfor return X; }\n"
+       "vector#1 float x[5]; return f(x);",
+       {{1, 35, "'X' has a meaning already: expected a new name for the index"}}},
+      {"stencil f(vector#1 float X, int n) { a = 1; for k = 0..n a = a + k; endfor return a; }\n"
+       "vector#1 float x[5]; int n; return f(x, n);",
+       {{1, 56, "the upper bound is not known at compile time: expected a constant"}}},
+      {"stencil f(vector#1 float X) { do k = 0..3 while (X > 1); return X; }\n"
+       "vector#1 float x[5]; return f(x);",
+       {{1, 31, "a loop with a test has no meaning inside a stencil or function: expected NAME = ...; or return"}}},
+      {"stencil f(vector#1 float X) { return sum(k = 0..3) { t = X@[k]; }; }\n"
+       "vector#1 float x[5]; return f(x);",
+       {{1, 65, "expected NAME = ...; or return, found '}'"}}},
+      {"stencil f(vector#1 float X) { for k = 0..3 a = q; endfor return X; }\n"
+       "vector#1 float x[5]; return f(x);",
+       {{1, 48, "unknown name 'q'"}}},
+      {"struct p { float a; float b; }\n"
+       "function p twice(p x) { return struct p(2*x.a, 2*x.b); }\n"
+       "stencil f(vector#1 float X) { return twice(X).a; }\n"
+       "vector#1 float x[5]; return f(x);",
+       {{3, 44, "argument 'x' of 'twice' is a struct p, but 'X' is float"}}},
+      {"struct p { float a; float b; }\n"
+       "function p twice(float x) { return 2*x; }\n"
+       "stencil f(vector#1 float X) { return twice(X).a; }\n"
+       "vector#1 float x[5]; return f(x);",
+       {{2, 36, "'twice' gives a struct p, but what it returns is float"}}},
+      {"stencil f(vector#1 int X) { return X + 0x1ffffffff; }\n"
+       "vector#1 int x[5]; return f(x);",
+       {{1, 40, "integer '0x1ffffffff' does not fit 32 bits: expected at most 0xffffffff"}}},
+      {"stencil f(vector#1 int X) { return X + 0xfg; }\n"
+       "vector#1 int x[5]; return f(x);",
+       {{1, 40, "'0xfg' is not a number: expected an operator after '0xf', found 'g'"}}},
+      {"stencil f(vector#1 float X) { return popcount(X); }\n"
+       "vector#1 float x[5]; return f(x);",
+       {{1, 47, "the argument of 'popcount' is float: expected an integer"}}},
+      {"stencil f(vector#1 int X) { return mulhi(X); }\n"
+       "vector#1 int x[5]; return f(x);",
+       {{1, 36, "'mulhi' takes 2 arguments, 1 given"}}},
       {"stencil f(vector#1 float X) { return X }\n"
        "vector#1 float x[5]; return f(x);",
        {{1, 40, "expected ';' after the returned value, found '}'"}}},
@@ -325,7 +368,7 @@ const std::vector<Row>& rows() {
        {{1, 38, "'12abc' is not a number: expected an operator after '12', found 'abc'"}}},
       {"stencil f(vector#1 float X) { return 99999999999; }\n"
        "vector#1 float x[5]; return f(x);",
-       {{1, 38, "integer '99999999999' does not fit 32 bits: expected at most 2147483647"}}},
+       {{1, 38, "integer '99999999999' does not fit 32 bits: expected at most 4294967295"}}},
       {"stencil f(vector#1 float X) { return 1e999; }\n"
        "vector#1 float x[5]; return f(x);",
        {{1, 38, "number '1e999' is out of the range of double"}}},

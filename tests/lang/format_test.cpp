@@ -98,6 +98,29 @@ TEST(Format, Idempotent) {
   }
 }
 
+TEST(Format, BlocksInExpressions) {
+  const std::string text =
+      "stencil f(vector#1 float X) {\n"
+      "  for k = 0..3\n"
+      "    z = z*z + X;\n"
+      "  endfor\n"
+      "  y = max(i = 0..2) {\n"
+      "    q = X@[i];\n"
+      "    // behind\n"
+      "    return q*q;\n"
+      "  } / 2;\n"
+      "  return g(sum(i = -1..1) { d = X@[i] - y; return any(j = 0..1) { e = d + j; return e; }; }, X[2, 1]);\n"
+      "}\n";
+  EXPECT_EQ(format_source(text, "a"), text);
+  const std::string line =
+      "stencil g(vector#1 float X) { return 2 * sum(i = -1..1) { t = X@[i]; return t*t; } + 1; }\n";
+  EXPECT_EQ(format_source(line, "a"), line);
+  EXPECT_NE(format_source("stencil g(vector#1 float X){return sum(i=0..1){t=X@[i];return t;};}", "a")
+                .find("sum(i = 0..1) { t = X@[i]; return t; };"),
+            std::string::npos);
+  EXPECT_EQ(format_source("t = max(x)>3?1<<2:u<0>;", "a"), "t = max(x) > 3 ? 1 << 2 : u<0>;\n");
+}
+
 std::string without_blanks(const std::string& s) {
   std::string out;
   for (char c : s)

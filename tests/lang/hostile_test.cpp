@@ -40,7 +40,11 @@ TEST(Hostile, DeepNesting) {
   EXPECT_EQ(message_of("return " + repeated("f(", 100000)), deep);
   EXPECT_EQ(message_of("return " + repeated("([..]=", 1000)), deep);
   EXPECT_EQ(message_of(repeated("for i = 1..2 ", 1000)), deep);
-  EXPECT_EQ(message_of("return u" + repeated("<u", 1000)), deep);
+  EXPECT_EQ(message_of("return u<" + repeated("(", 1000) + "0" + repeated(")", 1000) + ">;"), deep);
+  EXPECT_EQ(message_of("return u" + repeated("<u", 1000)),
+            "expected ';' after the returned image, found the end of the text");
+  EXPECT_EQ(message_of(stencil("return " + repeated("sum(i=0..1){ return ", 1000) + "X;")), deep);
+  EXPECT_EQ(message_of(stencil(repeated("for i = 1..2 ", 1000))), deep);
   EXPECT_EQ(message_of("table float k[1] = " + repeated("{", 1000)), "expected at most four levels of '{', found '{'");
   EXPECT_NE(message_of(stencil("return X" + repeated(".r", 10000) + ";")).find("nested more than"), std::string::npos);
   EXPECT_NE(message_of("vector#1 float x[5]; return x" + repeated("[0..]", 10000) + ";").find("nested more than"),

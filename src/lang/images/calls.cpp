@@ -16,7 +16,7 @@ Image ImageEvaluator::call(const Expr& e, const Domain* extents) {
   const Function* f = context_.find_function(e.name.text);
   if (is_total(e)) return total(e);
   if (is_spectrum(e)) return spectrum(e);
-  if ((f == nullptr || f->kind == Function::scalar) && holds_total(e)) return scalar_image(e);
+  if (is_scalar(e)) return scalar_image(e);
   if (f == nullptr) {
     if (find_reduction(e.name.text) != nullptr || e.name.text == "mean")
       context_.report.fail(
@@ -99,6 +99,7 @@ Image ImageEvaluator::image_argument(const CallArgument& given, const FunctionAr
   Image image = evaluate(*given.value);
   ElementType type = ElementType::f32;
   const StructType* record = context_.resolve_type(a.type, type);
+  if (a.type.text == "int8" && image.record == nullptr) image = as_bytes(image, given.value->span);
   const ir::Stage& first = graph_.stage(image.stages[0]);
   if (!context_.same_struct(image.record, record) || (record == nullptr && first.type != type)) {
     Advice advice;
@@ -120,6 +121,23 @@ Image ImageEvaluator::image_argument(const CallArgument& given, const FunctionAr
                                      base::quoted(f.name.text), a.type.rank, base::quoted(given.value->span.text(), 40),
                                      first.domain.size()));
   return image;
+}
+
+// The published compiler takes images of any integers for `int8`.
+Image ImageEvaluator::as_bytes(const Image& image, Span at) {
+  const ElementType type = graph_.stage(image.stages[0]).type;
+  if (type == ElementType::u8 || is_float(type)) return image;
+  context_.report.warning(
+      at,
+      fmt::format("{} of {} become int8: of each the lowest 8 bits stay", base::quoted(at.text(), 40), name_of(type)),
+      {{}, "convert them where that is meant: cast<uint8>(X) or saturate<uint8>(X)"});
+  const Domain where = domain(image);
+  const std::vector<i64> margin(where.size(), 0);
+  const ir::ExprId read =
+      ir::access(graph_, image.stages[0], std::vector<ir::Index>(where.size()), std::vector<Border>(where.size()));
+  return {nullptr,
+          {add_point("bytes", ElementType::u8, where, ir::convert(graph_, ElementType::u8, read), margin, margin, at)},
+          image.borders};
 }
 
 // One border per declared dimension, or none at all where no mode was given.
@@ -328,7 +346,7 @@ void ImageEvaluator::check_alone(Context& context, const Function& f, KnownStage
   for (const FunctionArgument& a : f.arguments) {
     ElementType type = ElementType::f32;
     const StructType* record = context.resolve_type(a.type, type);
-    if (a.type.rank == 0 && record != nullptr) context.basic_type(a.type);
+    if (a.type.rank == 0 && record != nullptr && f.kind != Function::scalar) context.basic_type(a.type);
     ir::Argument argument;
     argument.name = a.name.text;
     argument.is_array = a.type.rank != 0;
@@ -340,6 +358,17 @@ void ImageEvaluator::check_alone(Context& context, const Function& f, KnownStage
     }
     context.graph.arguments.push_back(argument);
     const std::size_t index = context.graph.arguments.size() - 1;
+    if (a.type.rank == 0 && record != nullptr) {
+      PointValue value{record, {}};
+      for (const Format::Field& field : record->format.fields) {
+        argument.name = field.name;
+        argument.format = Format(field.type);
+        context.graph.arguments.push_back(argument);
+        value.parts.push_back({ir::scalar(context.graph, context.graph.arguments.size() - 1), field.type});
+      }
+      scope.scalars.insert_or_assign(a.name.text, std::move(value));
+      continue;
+    }
     if (a.type.rank == 0) {
       scope.scalars.insert_or_assign(a.name.text, PointValue{nullptr, {{ir::scalar(context.graph, index), type}}});
       continue;
@@ -376,7 +405,7 @@ void ImageEvaluator::check_alone(Context& context, const Function& f, KnownStage
     PointEvaluator body(context);
     body.set_locals(&scope.scalars);
     for (const Statement* s : f.body) body.define(*s);
-    if (f.complete && f.result != nullptr) body.scalar(*f.result);
+    if (f.complete && f.result != nullptr) body.evaluate(*f.result);
   }
 }
 

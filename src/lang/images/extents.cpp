@@ -17,6 +17,7 @@ using ir::SizeOp;
 namespace {
 
 constexpr std::uint32_t most_terms = 1000;  // of one extent, written out
+constexpr std::string_view one_of_extents = "+-*/%";
 
 }  // namespace
 
@@ -73,6 +74,10 @@ SizeId ExtentEvaluator::evaluate(const Expr& e) {
       std::vector<const Expr*> chain;
       const Expr* left = &e;
       for (; left->kind == ExprKind::binary; left = left->args[0]) chain.push_back(left);
+      const auto of_extents = [](const Expr* op) {
+        return op->name.text.size() == 1 && one_of_extents.find(op->name.text) != std::string_view::npos;
+      };
+      if (!std::all_of(chain.begin(), chain.end(), of_extents)) return evaluate_constant(e);
       SizeId value = evaluate(*left);
       for (auto i = chain.rbegin(); i != chain.rend(); ++i) {
         const Expr& op = **i;
@@ -85,7 +90,7 @@ SizeId ExtentEvaluator::evaluate(const Expr& e) {
           value = subtract(op.span, value, b);
         } else if (text == "*") {
           value = multiply(op.span, value, b);
-        } else if (text == "/" || text == "%") {
+        } else {
           const auto divisor = context_.graph.constant(b);
           if (!divisor || *divisor < 1)
             context_.report.fail(op.args[1]->span,
@@ -93,12 +98,16 @@ SizeId ExtentEvaluator::evaluate(const Expr& e) {
                                              text == "/" ? "division" : "remainder", context_.graph.to_string(b)));
           const SizeId quotient = divide(op.span, value, *divisor);
           value = text == "/" ? quotient : subtract(op.span, value, multiply(op.span, quotient, b));
-        } else {
-          context_.report.fail(op.name.span, fmt::format("'{}' has no meaning here: expected + - * / or %", text));
         }
       }
       return value;
     }
+    case ExprKind::select:
+    case ExprKind::call:
+    case ExprKind::cast:
+    case ExprKind::saturate:
+    case ExprKind::subscript:
+      return evaluate_constant(e);
     default:
       break;
   }
@@ -114,10 +123,15 @@ SizeId ExtentEvaluator::evaluate_name(const Expr& e) {
     const Parameter& p = resolve_parameter(context_, parameter->second);
     if (p.state == Parameter::run_time) return context_.graph.size_parameter(p.index);
   }
+  return evaluate_constant(e);
+}
+
+// What is no arithmetic of extents has to be a number.
+SizeId ExtentEvaluator::evaluate_constant(const Expr& e) {
   PointEvaluator evaluator(context_);
   evaluator.set_locals(locals_);
   evaluator.set_outside(outside_);
-  return context_.graph.size(evaluator.constant_integer(e, base::quoted(e.name.text)));
+  return context_.graph.size(evaluator.constant_integer(e, base::quoted(e.span.text(), 40)));
 }
 
 i64 ExtentEvaluator::constant(const Expr& e, const std::string& what) {

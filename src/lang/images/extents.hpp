@@ -35,6 +35,7 @@ class ExtentEvaluator {
 
  private:
   ir::SizeId evaluate_name(const Expr&);
+  ir::SizeId evaluate_constant(const Expr&);
   ir::SizeId checked(Span, ir::SizeId);
   ir::SizeId combine(Span, ir::SizeOp, ir::SizeId, ir::SizeId);
   std::optional<i64> least_value(ir::SizeId);

@@ -141,7 +141,7 @@ Image ImageEvaluator::any_image(const Expr& e, const Domain* extents) {
     case ExprKind::reduce:
       break;
   }
-  if (!is_image(e) && holds_total(e)) return scalar_image(e);
+  if (is_scalar(e)) return scalar_image(e);
   context_.report.fail(e.span, "expected an image: arithmetic belongs into a stencil",
                        {{"whole images are called, sampled, cut and composed, not added"},
                         "write stencil add(vector#2 float A, vector#2 float B) { return A + B; }"});

@@ -116,6 +116,7 @@ class ImageEvaluator {
   Image call_vector_function(const Expr&, const Function&);
   PointValue scalar_argument(const CallArgument&, const FunctionArgument&, const Function&);
   Image image_argument(const CallArgument&, const FunctionArgument&, const Function&);
+  Image as_bytes(const Image&, Span);
   std::vector<Border> borders(const CallArgument&, const FunctionArgument&);
   void warn_of_margins(const Function&, const std::vector<ArgumentUse>&, const std::vector<i64>& hi, Span at);
   Domain result_domain(const Function&, const std::vector<ArgumentUse>&, Span at, const Domain* extents);
@@ -127,6 +128,7 @@ class ImageEvaluator {
   bool is_total(const Expr&) const;
   bool holds_total(const Expr&) const;
   bool is_named_scalar(const Expr&) const;
+  bool is_of_numbers(const Expr&) const;
   Image total(const Expr&);
   Image single(ir::ExprId body, const Expr&);
   Image scalar_image(const Expr&);

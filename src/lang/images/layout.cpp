@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "data/border.hpp"
+#include "lang/functions.hpp"
 #include "lang/images/borders.hpp"
 #include "lang/images/images.hpp"
 
@@ -17,9 +18,10 @@ using ir::SizeId;
 bool ImageEvaluator::is_scalar(const Expr& e) const {
   switch (e.kind) {
     case ExprKind::number:
+      return true;
     case ExprKind::cast:
     case ExprKind::saturate:
-      return true;
+    case ExprKind::select:
     case ExprKind::unary:
     case ExprKind::binary:
       return !is_image(e);
@@ -31,7 +33,7 @@ bool ImageEvaluator::is_scalar(const Expr& e) const {
              (scope_.scalars.contains(e.name.text) || context_.declared.parameters.contains(e.name.text));
     case ExprKind::call: {
       const Function* f = context_.find_function(e.name.text);
-      return f != nullptr ? f->kind == Function::scalar : holds_total(e);
+      return f != nullptr ? f->kind == Function::scalar : holds_total(e) || is_of_numbers(e);
     }
     case ExprKind::subscript:
       return e.args[0]->kind == ExprKind::name && !scope_.images.contains(std::string(e.args[0]->name.text)) &&
@@ -41,6 +43,13 @@ bool ImageEvaluator::is_scalar(const Expr& e) const {
   }
 }
 
+// A function that the language knows, of scalars: sqrt(gain).
+bool ImageEvaluator::is_of_numbers(const Expr& e) const {
+  return (find_builtin(e.name.text) != nullptr || find_integer_function(e.name.text) != nullptr) &&
+         std::all_of(e.arguments.begin(), e.arguments.end(),
+                     [&](const CallArgument& a) { return a.value != nullptr && is_scalar(*a.value); });
+}
+
 // Whether an image stands anywhere in the expression.
 bool ImageEvaluator::is_image(const Expr& e) const {
   const Expr* left = &e;
@@ -48,7 +57,10 @@ bool ImageEvaluator::is_image(const Expr& e) const {
     if (is_image(*left->args[1])) return true;
   switch (left->kind) {
     case ExprKind::unary:
-      return is_image(*left->args[0]);
+    case ExprKind::cast:
+    case ExprKind::saturate:
+    case ExprKind::select:
+      return std::any_of(left->args.begin(), left->args.end(), [&](const Expr* part) { return is_image(*part); });
     case ExprKind::name:
       return scope_.images.contains(std::string(left->name.text)) && !is_named_scalar(*left);
     case ExprKind::version:

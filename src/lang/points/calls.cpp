@@ -22,7 +22,7 @@ bool picks_an_operand(Op op) {
 
 PointValue PointEvaluator::call(const Expr& e) {
   if (const Function* f = context_.find_function(e.name.text)) {
-    if (f->kind == Function::scalar) return {nullptr, {call_function(e, *f)}};
+    if (f->kind == Function::scalar) return call_function(e, *f);
     const std::string_view kind = f->kind == Function::stencil ? "stencil" : "vector function";
     context_.report.fail(e.name.span,
                          fmt::format("{} is a {}: expected a function of values", base::quoted(e.name.text), kind),
@@ -52,18 +52,33 @@ void PointEvaluator::unknown_function(const Expr& e) {
                    std::move(advice));
 }
 
-Scalar PointEvaluator::call_function(const Expr& e, const Function& f) {
+// In the declared type.
+PointValue PointEvaluator::function_argument(const CallArgument& given, const FunctionArgument& a, const Function& f) {
+  ElementType type = ElementType::f32;
+  const StructType* record = context_.resolve_type(a.type, type);
+  if (record == nullptr) {
+    type = context_.basic_type(a.type);
+    return {nullptr, {{converted(scalar(*given.value), type), type}}};
+  }
+  PointValue value = evaluate(*given.value);
+  if (!context_.same_struct(value.record, record))
+    context_.report.fail(
+        given.value->span,
+        fmt::format("argument {} of {} is a {}, but {} is {}", base::quoted(a.name.text), base::quoted(f.name.text),
+                    describe(record, type), base::quoted(given.value->span.text(), 40),
+                    describe(value.record, value.parts[0].type)));
+  return value;
+}
+
+PointValue PointEvaluator::call_function(const Expr& e, const Function& f) {
   if (e.arguments.size() != f.arguments.size())
     context_.report.fail(e.span,
                          fmt::format("{} takes {} argument{}, {} given", base::quoted(f.name.text), f.arguments.size(),
                                      f.arguments.size() == 1 ? "" : "s", e.arguments.size()),
                          {{fmt::format("it is declared at {}", describe_place(f.name.span, e.span))}, {}});
   Locals locals;
-  for (std::size_t i = 0; i < f.arguments.size(); ++i) {
-    const ElementType type = context_.basic_type(f.arguments[i].type);
-    locals.insert_or_assign(f.arguments[i].name.text,
-                            PointValue{nullptr, {{converted(scalar(*e.arguments[i].value), type), type}}});
-  }
+  for (std::size_t i = 0; i < f.arguments.size(); ++i)
+    locals.insert_or_assign(f.arguments[i].name.text, function_argument(e.arguments[i], f.arguments[i], f));
   if (!f.complete || f.result == nullptr) throw Failed{};
   const ActiveCall active(context_, f, e.span);
   PointEvaluator body(context_, mode_);
@@ -71,12 +86,22 @@ Scalar PointEvaluator::call_function(const Expr& e, const Function& f) {
   body.ranges_ = ranges_;
   body.in_function_ = true;
   for (const Statement* s : f.body) body.define(*s);
-  const Scalar result = body.scalar(*f.result);
-  const ElementType type = context_.basic_type(f.result_type);
-  return made(e.span, converted(result, type), type);
+  ElementType type = ElementType::f32;
+  const StructType* record = context_.resolve_type(f.result_type, type);
+  if (record == nullptr) {
+    type = context_.basic_type(f.result_type);
+    return {nullptr, {made(e.span, converted(body.scalar(*f.result), type), type)}};
+  }
+  PointValue result = body.evaluate(*f.result);
+  if (!context_.same_struct(result.record, record))
+    context_.report.fail(f.result->span,
+                         fmt::format("{} gives a {}, but what it returns is {}", base::quoted(f.name.text),
+                                     describe(record, type), describe(result.record, result.parts[0].type)));
+  return result;
 }
 
 Scalar PointEvaluator::call_builtin(const Expr& e) {
+  if (const std::optional<Scalar> known = integer_function(e)) return *known;
   const Builtin* b = find_builtin(e.name.text);
   const std::size_t given = e.arguments.size();
   if (b == nullptr || (given == 1 && find_reduction(e.name.text) != nullptr)) {
@@ -141,12 +166,10 @@ Scalar PointEvaluator::reduce(const Expr& e) {
   std::vector<ir::Var> vars;
   i64 points = 1;
   for (const Range& r : e.ranges) {
-    const bool taken = find_argument(r.name.text) != nullptr ||
-                       (locals_ != nullptr && locals_->contains(r.name.text)) ||
-                       std::any_of(&e.ranges.front(), &r, [&](const Range& o) { return o.name.text == r.name.text; });
-    if (taken)
-      context_.report.fail(r.name.span, fmt::format("{} has a meaning already: expected a new name for the index",
-                                                    base::quoted(r.name.text)));
+    check_new_index(r.name);
+    if (std::any_of(&e.ranges.front(), &r, [&](const Range& o) { return o.name.text == r.name.text; }))
+      context_.report.fail(r.name.span,
+                           fmt::format("{} is the name of two indices: expected a new one", base::quoted(r.name.text)));
     ir::Var v;
     v.lo = constant_integer(*r.lo, "the lower bound");
     v.hi = constant_integer(*r.hi, "the upper bound");
@@ -164,18 +187,20 @@ Scalar PointEvaluator::reduce(const Expr& e) {
   }
 
   Locals* const outer = std::exchange(locals_, &names);
-  const std::size_t depth = ranges_.size();
+  const std::size_t depth = ranges_.size(), known = indices_.size();
   ranges_.insert(ranges_.end(), vars.begin(), vars.end());
+  for (const Range& r : e.ranges) indices_.push_back(r.name.text);
   const auto leave = [&] {
     locals_ = outer;
     ranges_.resize(depth);
+    indices_.resize(known);
   };
   try {
     Scalar result;
     if (mode_ == constant) {
       result = reduce_now(e, op, vars);
     } else {
-      const Scalar body = scalar(*e.args[0]);
+      const Scalar body = reduced(e);
       const ir::ExprId r = ir::reduce(graph_, op, vars, body.e);
       ElementType type = graph_.node(r).type;
       if (op == Op::reduce_any || op == Op::reduce_all) {
@@ -193,6 +218,22 @@ Scalar PointEvaluator::reduce(const Expr& e) {
   }
 }
 
+// Of one element; its names are gone afterwards.
+Scalar PointEvaluator::reduced(const Expr& e) {
+  if (e.body.empty()) return scalar(*e.args[0]);
+  Locals names = *locals_;
+  Locals* const outer = std::exchange(locals_, &names);
+  try {
+    for (const Statement* s : e.body) define(*s);
+    const Scalar value = scalar(*e.args[0]);
+    locals_ = outer;
+    return value;
+  } catch (...) {
+    locals_ = outer;
+    throw;
+  }
+}
+
 // Constant mode: the loop itself, in the interpreter's order.
 Scalar PointEvaluator::reduce_now(const Expr& e, Op op, const std::vector<ir::Var>& vars) {
   std::vector<i64> at;
@@ -204,7 +245,7 @@ Scalar PointEvaluator::reduce_now(const Expr& e, Op op, const std::vector<ir::Va
           e.ranges[d].name.text,
           PointValue{nullptr,
                      {{ir::constant(graph_, ElementType::i32, static_cast<double>(at[d])), ElementType::i32}}});
-    const Scalar term = scalar(*e.args[0]);
+    const Scalar term = reduced(e);
     const bool logical = op == Op::reduce_any || op == Op::reduce_all;
     const ir::ExprId value = logical ? ir::truth(graph_, term.e) : converted(term, ir::promote(term.type, term.type));
     const ElementType type = logical ? ElementType::i32 : picks_an_operand(op) ? term.type : graph_.node(value).type;

@@ -82,16 +82,47 @@ Scalar PointEvaluator::scalar(const Expr& e) {
 
 void PointEvaluator::define(const Statement& s) {
   context_.step(s.span);
-  if (locals_->contains(s.name.text) || find_argument(s.name.text) != nullptr)
+  if (s.kind == Statement::loop) return define_in_loop(s);
+  if (find_argument(s.name.text) != nullptr || is_index(s.name.text))
     context_.report.fail(s.name.span,
-                         fmt::format("{} already has a value: expected a new name", base::quoted(s.name.text)),
-                         {{"names inside a stencil are given a value once"}, {}});
+                         fmt::format("{} is {}: expected another name", base::quoted(s.name.text),
+                                     is_index(s.name.text) ? "the index of a loop or a window" : "an image argument"));
   try {
     PointValue v = evaluate(*s.value);
     locals_->insert_or_assign(s.name.text, std::move(v));
   } catch (const Failed&) {
     locals_->insert_or_assign(s.name.text, std::nullopt);
   }
+}
+
+// for k = lo..hi ... endfor: the body, time after time.
+void PointEvaluator::define_in_loop(const Statement& s) {
+  if (s.range.lo == nullptr) throw Failed{};  // it did not parse
+  const std::string_view name = s.range.name.text;
+  check_new_index(s.range.name);
+  const i64 lo = constant_integer(*s.range.lo, "the lower bound"),
+            hi = constant_integer(*s.range.hi, "the upper bound");
+  const Nested nested(context_, s.span);
+  const int errors = context_.report.errors();
+  indices_.push_back(name);
+  for (i64 k = lo;; k += lo <= hi ? 1 : -1) {
+    locals_->insert_or_assign(name, PointValue{nullptr, {integer(s.range.name.span, k)}});
+    for (const Statement* inner : s.body) define(*inner);
+    context_.step(s.span);
+    if (k == hi || context_.report.errors() != errors) break;  // after an error the other rounds would say the same
+  }
+  indices_.pop_back();
+  locals_->erase(name);
+}
+
+bool PointEvaluator::is_index(std::string_view name) const {
+  return std::find(indices_.begin(), indices_.end(), name) != indices_.end();
+}
+
+void PointEvaluator::check_new_index(const Name& name) {
+  if (find_argument(name.text) != nullptr || (locals_ != nullptr && locals_->contains(name.text)))
+    context_.report.fail(
+        name.span, fmt::format("{} has a meaning already: expected a new name for the index", base::quoted(name.text)));
 }
 
 PointValue PointEvaluator::evaluate_name(const Expr& e) {
@@ -146,8 +177,12 @@ void PointEvaluator::want_integer(Span at, const Scalar& s, const std::string& w
 }
 
 Scalar PointEvaluator::unary(const Expr& e) {
-  const Scalar a = scalar(*e.args[0]);
   const char op = e.name.text[0];
+  const Expr& operand = *e.args[0];
+  constexpr double least = -2147483648.0;  // whose digits alone are no int
+  if (op == '-' && operand.kind == ExprKind::number && operand.type == ElementType::u32 && operand.value == -least)
+    return made(e.span, ir::constant(graph_, ElementType::i32, least), ElementType::i32);
+  const Scalar a = scalar(operand);
   if (op == '!') return made(e.span, ir::unary(graph_, Op::bit_not, ir::truth(graph_, a.e)), ElementType::i32);
   const ir::ExprId value = converted(a, a.type);
   if (op == '~') {

@@ -59,7 +59,7 @@ class PointEvaluator {
 
   PointValue evaluate(const Expr&);
   Scalar scalar(const Expr&);
-  // `NAME = e;` of a stencil or function.
+  // `NAME = e;` of a stencil or function, or a loop of them.
   void define(const Statement&);
 
   // Compile-time values. `what` says what is wanted, for the message: "the offset".
@@ -76,6 +76,9 @@ class PointEvaluator {
 
  private:
   // points.cpp
+  void define_in_loop(const Statement&);
+  bool is_index(std::string_view) const;
+  void check_new_index(const Name&);
   PointValue evaluate_name(const Expr&);
   Scalar number(const Expr&);
   Scalar unary(const Expr&);
@@ -89,12 +92,17 @@ class PointEvaluator {
 
   // calls.cpp
   PointValue call(const Expr&);
-  Scalar call_function(const Expr&, const Function&);
+  PointValue call_function(const Expr&, const Function&);
+  PointValue function_argument(const CallArgument&, const FunctionArgument&, const Function&);
   Scalar call_builtin(const Expr&);
   Scalar dimension_query(const Expr&);
   Scalar reduce(const Expr&);
+  Scalar reduced(const Expr&);
   Scalar reduce_now(const Expr&, ir::Op, const std::vector<ir::Var>&);
   [[noreturn]] void unknown_function(const Expr&);
+
+  // integers.cpp
+  std::optional<Scalar> integer_function(const Expr&);
 
   // access.cpp
   PointValue access(const Expr&);
@@ -122,8 +130,9 @@ class PointEvaluator {
   std::vector<ArgumentUse>* arguments_ = nullptr;
   Outside outside_;
   Query highest_query_;
-  bool in_function_ = false;     // inside a scalar function: coord and extent have no meaning
-  std::vector<ir::Var> ranges_;  // of the reductions around
+  bool in_function_ = false;               // inside a scalar function: coord and extent have no meaning
+  std::vector<ir::Var> ranges_;            // of the reductions around
+  std::vector<std::string_view> indices_;  // of the loops and reductions around
 };
 
 }  // namespace tessera::lang

@@ -19,6 +19,7 @@
 namespace tessera::lang {
 
 struct Expr;
+struct Statement;
 
 struct Name {
   Span span;
@@ -84,7 +85,7 @@ enum class ExprKind : std::uint8_t {
   cast,       // cast< type_name >( args[0] )
   saturate,
   record,   // struct name ( arguments )
-  reduce,   // name ( ranges ) ( args[0] )
+  reduce,   // name ( ranges ) ( args[0] ), or { body return args[0]; }
   compose,  // ( pieces )
 };
 
@@ -100,6 +101,7 @@ struct Expr {
   std::vector<CallArgument> arguments;
   std::vector<IndexItem> index;
   std::vector<Range> ranges;
+  std::vector<const Statement*> body;
   std::vector<ComposePiece> pieces;
 };
 

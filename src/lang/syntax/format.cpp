@@ -18,6 +18,12 @@ namespace {
 constexpr std::size_t widest = 120;
 constexpr int indent_width = 2, rightmost = 80;
 
+bool opens_block(const Token& t) {
+  return t.role == Role::block_open || t.role == Role::value_open;
+}
+bool closes_block(const Token& t) {
+  return t.role == Role::block_close || t.role == Role::value_close;
+}
 bool one_of(std::string_view text, std::initializer_list<std::string_view> all) {
   return std::find(all.begin(), all.end(), text) != all.end();
 }
@@ -26,13 +32,14 @@ bool one_of(std::string_view text, std::initializer_list<std::string_view> all) 
 struct State {
   const Token* previous = nullptr;
   int indent = 0;
-  std::vector<Role> brackets;   // the open ones of the statement, innermost last; plain for ( and {
-  bool in_head = false;         // between `for` and the body
-  bool at_statement = true;     // the next token begins a statement
-  bool at_block_start = false;  // nothing stands in the block yet: no empty line
-  bool break_next = false;      // a comment up to the line's end came last
+  std::vector<Role> brackets;             // the open ones of the statement, innermost last; plain for ( and {
+  std::vector<std::vector<Role>> around;  // those around blocks in expressions
+  bool in_head = false;                   // between `for` and the body
+  bool at_statement = true;               // the next token begins a statement
+  bool at_block_start = false;            // nothing stands in the block yet: no empty line
+  bool break_next = false;                // a comment up to the line's end came last
   bool after_comment = false;
-  bool one_line = false;  // inside a block that stays on one line
+  int one_line = 0;  // open blocks of one that stays on one line
 };
 
 class Formatter {
@@ -45,23 +52,24 @@ class Formatter {
     std::size_t saved_size = 0, begin = 0, broken = tokens_.size();
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       const Token& t = tokens_[i];
-      if (t.role == Role::block_open && i != broken && fits_one_line(i)) {
+      if (opens_block(t) && now_.one_line > 0) {
+        ++now_.one_line;
+      } else if (opens_block(t) && i != broken && fits_one_line(i)) {
         saved = now_;
         saved_size = out_.size();
         begin = i;
-        now_.one_line = true;
+        now_.one_line = 1;
       }
       const bool last = i + 1 == tokens_.size();
       const std::size_t end = last ? comments_.size() : tokens_[i + 1].first_comment;
       for (std::size_t c = t.first_comment; c < end; ++c) comment(comments_[c]);
       if (last) break;
-      if (t.role == Role::block_close || t.is_word("endfor") || t.is_word("while")) --now_.indent;
+      if (closes_block(t) || t.is_word("endfor") || t.is_word("while")) --now_.indent;
       separate(i);
       out_ += t.text();
       after(t);
       now_.previous = &t;
-      if (t.role != Role::block_close || !now_.one_line) continue;
-      now_.one_line = false;
+      if (!closes_block(t) || now_.one_line == 0 || --now_.one_line > 0) continue;
       if (column() > widest) {  // the same again, a statement a line
         now_ = saved;
         out_.resize(saved_size);
@@ -82,11 +90,13 @@ class Formatter {
 
   // A block that the author wrote on one line, with nothing in it that takes lines of its own.
   bool fits_one_line(std::size_t open) const {
+    int depth = 0;
     for (std::size_t i = open + 1; i + 1 < tokens_.size(); ++i) {
       const Token& t = tokens_[i];
       if (t.newline_before || t.role == Role::block_open || t.is_word("for") || t.is_word("do")) return false;
       if (tokens_[i + 1].first_comment != t.first_comment) return false;
-      if (t.role == Role::block_close) return true;
+      if (t.role == Role::value_open) ++depth;
+      if (closes_block(t) && depth-- == 0) return true;
     }
     return false;
   }
@@ -132,9 +142,9 @@ class Formatter {
     const bool statement = now_.at_statement && now_.previous != nullptr && !t.is(";");
     if (now_.previous == nullptr && !now_.after_comment) {
       // the first token stands at the very beginning
-    } else if (now_.break_next || (statement && !now_.one_line)) {
-      const bool blank = t.blank_before && now_.at_statement && t.role != Role::block_close;
-      new_line(blank, t.role == Role::block_close ? now_.indent * indent_width : margin(t.span.begin));
+    } else if (now_.break_next || (statement && now_.one_line == 0)) {
+      const bool blank = t.blank_before && now_.at_statement && !closes_block(t);
+      new_line(blank, closes_block(t) ? now_.indent * indent_width : margin(t.span.begin));
     } else if (statement) {
       out_ += ' ';
     } else if (t.newline_before && may_start_line(t)) {
@@ -150,6 +160,8 @@ class Formatter {
     switch (t.role) {
       case Role::block_open:
       case Role::block_close:
+      case Role::value_open:
+      case Role::value_close:
       case Role::glued:
       case Role::call_open:
       case Role::index_open:
@@ -163,7 +175,8 @@ class Formatter {
   }
 
   void after(const Token& t) {
-    const bool begins_block = t.role == Role::block_open || t.role == Role::loop_head_end;
+    const bool begins_block = opens_block(t) || t.role == Role::loop_head_end;
+    if (t.role == Role::value_open) now_.around.push_back(now_.brackets);
     if (begins_block) {
       ++now_.indent;
       now_.at_block_start = true;
@@ -172,7 +185,10 @@ class Formatter {
     if (t.is_word("for") || t.is_word("do")) now_.in_head = true;
     const bool ends_block = (t.role == Role::block_close && t.is("}")) || t.is_word("endfor");
     now_.at_statement = begins_block || ends_block || t.is(";");
-    if (now_.at_statement) {
+    if (t.role == Role::value_close) {
+      now_.brackets = std::move(now_.around.back());
+      now_.around.pop_back();
+    } else if (now_.at_statement) {
       now_.brackets.clear();
     } else if (t.is("(") || t.is("[") || t.is("{") || t.role == Role::angle_open) {
       now_.brackets.push_back(t.role);

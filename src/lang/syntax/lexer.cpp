@@ -2,8 +2,10 @@
 //
 //   name    := letter { letter | digit | "_" }
 //   number  := digits [ "." digits ] [ ("e"|"E") ["+"|"-"] digits ] [ "f" ]   -- "3." and ".5" too, but "1..4" is 1 ..
-//   4 string  := '"' characters '"'                                             -- of imports only comment := "//" to
-//   the end of the line | "/*" to "*/"
+//   4
+//            | ("0x"|"0X") hexadecimal digits
+//   string  := '"' characters '"'                                             -- of imports only
+//   comment := "//" to the end of the line | "/*" to "*/"
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +19,9 @@ namespace {
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
+}
+bool is_hexadecimal(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -141,6 +146,29 @@ class Lexer {
 
   void number() {
     const std::size_t begin = at_;
+    const std::string_view prefix = text_.substr(at_, 2);
+    TokenKind kind = TokenKind::integer;
+    if ((prefix == "0x" || prefix == "0X") && at_ + 2 < text_.size() && is_hexadecimal(text_[at_ + 2])) {
+      at_ += 2;
+      while (at_ < text_.size() && is_hexadecimal(text_[at_])) ++at_;
+    } else {
+      kind = decimal();
+    }
+    if (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) {
+      const std::size_t tail = at_;
+      while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
+      report_.error(span(begin, at_), fmt::format("{} is not a number: expected an operator after {}, found {}",
+                                                  base::quoted(text_.substr(begin, at_ - begin)),
+                                                  base::quoted(text_.substr(begin, tail - begin)),
+                                                  base::quoted(text_.substr(tail, at_ - tail))));
+      push(kind, begin);
+      out_.tokens.back().span.end = static_cast<std::uint32_t>(tail);
+      return;
+    }
+    push(kind, begin);
+  }
+
+  TokenKind decimal() {
     bool real = false;
     digits();
     if (at_ < text_.size() && text_[at_] == '.' && text_.substr(at_, 2) != "..") {
@@ -157,23 +185,10 @@ class Lexer {
         digits();
       }
     }
-    TokenKind kind = real ? TokenKind::real : TokenKind::integer;
-    if (at_ < text_.size() && (text_[at_] == 'f' || text_[at_] == 'F')) {
-      kind = TokenKind::real_float;
-      ++at_;
-    }
-    if (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) {
-      const std::size_t tail = at_;
-      while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
-      report_.error(span(begin, at_), fmt::format("{} is not a number: expected an operator after {}, found {}",
-                                                  base::quoted(text_.substr(begin, at_ - begin)),
-                                                  base::quoted(text_.substr(begin, tail - begin)),
-                                                  base::quoted(text_.substr(tail, at_ - tail))));
-      push(kind, begin);
-      out_.tokens.back().span.end = static_cast<std::uint32_t>(tail);
-      return;
-    }
-    push(kind, begin);
+    if (at_ == text_.size() || (text_[at_] != 'f' && text_[at_] != 'F'))
+      return real ? TokenKind::real : TokenKind::integer;
+    ++at_;
+    return TokenKind::real_float;
   }
 
   void string() {

@@ -1,7 +1,6 @@
 // Expressions: one precedence table, climbed from below.
 //
-// Inside stencils and scalar functions the operators are those of C. In whole-image expressions there are only
-// + - * / % (for extents, versions and scalar arguments), so that `u<i-1>` is never a comparison.
+// The operators are those of C. Between images `u<i-1>` is a version and `a < b` a comparison: what follows tells.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,7 +20,7 @@ struct Operator {
   int precedence = 0;  // 0: none
 };
 
-constexpr int additive = 9;
+constexpr int shifts = 8, additive = 9;
 constexpr std::array<Operator, 19> operators = {{{"||", 1},
                                                  {"&&", 2},
                                                  {"|", 3},
@@ -89,7 +88,7 @@ const Expr* Parser::finish(Expr& e) {
 
 const Expr* Parser::expression(Where where) {
   const Where outer = std::exchange(where_, where);
-  const Expr* e = where != Where::image ? select_expression() : binary_expression(additive);
+  const Expr* e = select_expression();
   where_ = outer;
   return e;
 }
@@ -113,13 +112,12 @@ const Expr* Parser::binary_expression(int min_precedence) {
   const Expr* left = unary_expression();
   for (;;) {
     std::string_view text = peek().kind == TokenKind::symbol ? peek().text() : "";
-    if (where_ != Where::image && text == ">" && touches(1) && (peek(1).is("=") || peek(1).is(">")))
-      text = peek(1).is("=") ? ">=" : ">>";
+    if (text == ">" && touches(1) && (peek(1).is("=") || peek(1).is(">"))) text = peek(1).is("=") ? ">=" : ">>";
     const Operator op =
         *std::find_if(operators.begin(), operators.end() - 1, [&](const Operator& o) { return o.text == text; });
     if (op.precedence == 0) return left;
     if (op.text == "^") report_.fail(peek().span, std::string(power_message), {{}, "write pow(a, b) or xor(a, b)"});
-    if (op.precedence < min_precedence || (where_ == Where::image && op.precedence < additive)) return left;
+    if (op.precedence < min_precedence) return left;
     Expr& e = make(ExprKind::binary, begin);
     e.name = {peek().span, op.text};
     next();
@@ -163,7 +161,7 @@ const Expr* Parser::postfix_expression() {
     } else if (peek().is("[")) {
       Expr& subscript = make(ExprKind::subscript, begin);
       subscript.args = {e};
-      subscript.index = index_items(false, where_ != Where::point);
+      subscript.index = index_items(false, where_ == Where::image);
       e = finish(subscript);
     } else if (accept(".")) {
       Expr& field = make(ExprKind::field, begin);
@@ -187,10 +185,10 @@ const Expr* Parser::primary_expression() {
       return number();
     case TokenKind::symbol: {
       if (!t.is("(")) break;
-      if (where_ != Where::point && (peek(1).is("@") || peek(1).is("["))) return compose_expression();
+      if (where_ == Where::image && (peek(1).is("@") || peek(1).is("["))) return compose_expression();
       const Nest nest(*this);
       next();
-      const Expr* e = where_ != Where::image ? select_expression() : binary_expression(additive);
+      const Expr* e = select_expression();
       expect(")", "the expression in parentheses");
       return e;
     }
@@ -211,7 +209,7 @@ const Expr* Parser::primary_expression() {
         call.arguments = call_arguments();
         return finish(call);
       }
-      if (peek().is("<") && (where_ == Where::image || (where_ == Where::test && holds_version()))) {
+      if (peek().is("<") && where_ == Where::image && holds_version()) {
         const Nest nest(*this);
         Expr& version = make(ExprKind::version, begin);
         version.name = name;
@@ -236,12 +234,17 @@ const Expr* Parser::number() {
   Expr& e = make(ExprKind::number, t.span);
   std::string_view text = t.text();
   if (t.kind == TokenKind::integer) {
-    const std::optional<std::int64_t> value = base::parse_integer(text);
-    if (!value || *value > INT32_MAX)
-      report_.error(t.span, fmt::format("integer {} does not fit 32 bits: expected at most {}", base::quoted(text, 40),
-                                        INT32_MAX));
-    e.value = value && *value <= INT32_MAX ? static_cast<double>(*value) : 0;
-    e.type = ElementType::i32;
+    const bool hexadecimal = text.size() > 2 && (text[1] == 'x' || text[1] == 'X');
+    if (hexadecimal) text.remove_prefix(2);
+    std::uint32_t value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
+    if (status != std::errc{} || end != text.data() + text.size()) {
+      report_.error(t.span, fmt::format("integer {} does not fit 32 bits: expected at most {}",
+                                        base::quoted(t.text(), 40), hexadecimal ? "0xffffffff" : "4294967295"));
+      value = 0;
+    }
+    e.value = value;
+    e.type = value <= INT32_MAX ? ElementType::i32 : ElementType::u32;
     return finish(e);
   }
   e.type = ElementType::f64;
@@ -268,7 +271,7 @@ const Expr* Parser::cast_expression(bool saturate) {
   e.type_name = type_name(false);
   expect(">", "the type").role = Role::angle_close;
   expect("(", "the type").role = Role::call_open;
-  e.args = {where_ != Where::image ? select_expression() : binary_expression(additive)};
+  e.args = {select_expression()};
   expect(")", "the value");
   return finish(e);
 }
@@ -290,8 +293,8 @@ std::vector<CallArgument> Parser::call_arguments() {
   if (accept(")")) return all;
   do {
     CallArgument a;
-    a.value = where_ != Where::image ? select_expression() : binary_expression(additive);
-    if (where_ != Where::point && peek().is(":")) {
+    a.value = select_expression();
+    if (where_ == Where::image && peek().is(":")) {
       peek().role = Role::mode_colon;
       next();
       a.modes = modes();
@@ -313,7 +316,7 @@ Modes Parser::modes() {
     next();
     if (peek().is("(")) {
       next().role = Role::call_open;
-      mode.value = binary_expression(additive);
+      mode.value = select_expression();
       expect(")", "the value of the mode");
     }
     m.items.push_back(mode);
@@ -344,24 +347,23 @@ std::vector<IndexItem> Parser::index_items(bool pairs, bool ranges) {
 
 // item := e | "(" e "," e ")" | [ e ] ".." [ e ]
 IndexItem Parser::index_item(bool pairs, bool ranges) {
-  const auto value = [&] { return where_ != Where::image ? select_expression() : binary_expression(additive); };
   IndexItem item;
   item.span = peek().span;
   if (pairs && peek().is("(") && paren_holds_pair()) {
     item.kind = IndexItem::pair;
     next();
-    item.a = value();
+    item.a = select_expression();
     expect(",", "the offset");
-    item.b = value();
+    item.b = select_expression();
     expect(")", "the stride");
   } else if (ranges && accept("..")) {
     item.kind = IndexItem::range;
-    if (!peek().is(",") && !peek().is("]")) item.b = value();
+    if (!peek().is(",") && !peek().is("]")) item.b = select_expression();
   } else {
-    item.a = value();
+    item.a = select_expression();
     if (ranges && accept("..")) {
       item.kind = IndexItem::range;
-      if (!peek().is(",") && !peek().is("]")) item.b = value();
+      if (!peek().is(",") && !peek().is("]")) item.b = select_expression();
     }
   }
   item.span = join(item.span, previous());
@@ -381,8 +383,8 @@ bool Parser::paren_holds_pair() const {
   }
 }
 
-// In a test, whether the '<' here begins a version, u<t-1>, and is no comparison: integer arithmetic and a '>' follow,
-// and no operand of that.
+// Whether the '<' here begins a version, u<t-1>, and is no comparison: integer arithmetic and a '>' follow, and no
+// operand of that.
 bool Parser::holds_version() const {
   int depth = 0;
   for (std::size_t i = 1;; ++i) {
@@ -391,10 +393,12 @@ bool Parser::holds_version() const {
       const Token& behind = peek(i + 1);
       return behind.kind == TokenKind::symbol && !behind.is("(") && !behind.is("!") && !behind.is("~");
     }
-    if (t.is("(")) ++depth;
-    if (t.is(")") && --depth < 0) return false;
+    if (t.is("(") || t.is("[")) ++depth;
+    if ((t.is(")") || t.is("]")) && --depth < 0) return false;
     const bool operand = t.kind == TokenKind::name || t.kind == TokenKind::integer;
-    if (!operand && !t.is("(") && !t.is(")") && !t.is("+") && !t.is("-") && !t.is("*") && !t.is("/") && !t.is("%"))
+    const bool inner = depth > 0 && t.is(",");
+    if (!operand && !inner && !t.is("[") && !t.is("]") && !t.is("(") && !t.is(")") && !t.is("+") && !t.is("-") &&
+        !t.is("*") && !t.is("/") && !t.is("%"))
       return false;
   }
 }
@@ -404,13 +408,13 @@ Range Parser::range() {
   Range r;
   r.name = expect_name("a name for the index");
   expect("=", base::quoted(r.name.text));
-  r.lo = binary_expression(additive);
+  r.lo = binary_expression(shifts);
   expect("..", "the lower bound");
-  r.hi = binary_expression(additive);
+  r.hi = binary_expression(shifts);
   return r;
 }
 
-// reduce := NAME "(" range { "," range } ")" "(" e ")"
+// reduce := NAME "(" range { "," range } ")" ( "(" e ")" | "{" { local } "return" e ";" "}" )
 const Expr* Parser::reduce_expression() {
   const Nest nest(*this);
   Expr& e = make(ExprKind::reduce, peek().span);
@@ -420,10 +424,38 @@ const Expr* Parser::reduce_expression() {
   do e.ranges.push_back(range());
   while (accept(","));
   expect(")", "the bounds");
+  if (peek().is("{")) {
+    reduced_block(e);
+    return finish(e);
+  }
   expect("(", "the bounds");
   e.args = {select_expression()};
   expect(")", "the reduced expression");
   return finish(e);
+}
+
+// Names of one element of a window, and what is reduced. An error in it is one of the whole: its end is not that of the
+// stencil.
+void Parser::reduced_block(Expr& e) {
+  next().role = Role::value_open;
+  const std::size_t begin = at_;
+  try {
+    while (!peek().is_word("return")) {
+      if (peek().is("}") || peek().kind == TokenKind::end) expected("NAME = ...; or return");
+      e.body.push_back(local());
+    }
+    next();
+    e.args = {select_expression()};
+    expect(";", "the returned value");
+    expect("}", "the return of " + base::quoted(e.name.text)).role = Role::value_close;
+  } catch (const Failed&) {
+    at_ = begin;
+    for (int depth = 1; depth > 0 && peek().kind != TokenKind::end; next()) {
+      if (peek().is("{")) ++depth;
+      if (peek().is("}")) --depth;
+    }
+    throw;
+  }
 }
 
 // compose := "(" piece { piece } ")"      piece := [ "@" ] "[" items "]" "=" e ";"
@@ -439,7 +471,7 @@ const Expr* Parser::compose_expression() {
     p.place = index_items(p.strided, !p.strided);
     p.span = join(p.span, previous());
     expect("=", "the place of the piece");
-    p.value = binary_expression(additive);
+    p.value = select_expression();
     expect(";", "the piece");
     e.pieces.push_back(std::move(p));
   }

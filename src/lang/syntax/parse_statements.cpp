@@ -111,8 +111,9 @@ const Statement* Parser::loop() {
   const Nest nest(*this);
   Statement& s = module_->statements.emplace_back();
   s.kind = Statement::loop;
+  where_ = Where::image;
   loop_head(s);
-  loop_body(s, "endfor");
+  loop_body(s, "endfor", &Parser::statement);
   next();
   accept(";");
   return &s;
@@ -123,11 +124,12 @@ const Statement* Parser::test_loop() {
   const Nest nest(*this);
   Statement& s = module_->statements.emplace_back();
   s.kind = Statement::test_loop;
+  where_ = Where::image;
   loop_head(s);
-  loop_body(s, "while");
+  loop_body(s, "while", &Parser::statement);
   next();
   expect("(", "'while'");
-  s.value = expression(Where::test);
+  s.value = expression(Where::image);
   expect(")", "the test");
   expect(";", "the test");
   return &s;
@@ -135,7 +137,6 @@ const Statement* Parser::test_loop() {
 
 void Parser::loop_head(Statement& s) {
   s.span = next().span;
-  where_ = Where::image;
   try {
     s.range = range();
     tokens_[at_ - 1].role = Role::loop_head_end;
@@ -147,33 +148,53 @@ void Parser::loop_head(Statement& s) {
 }
 
 // Statements up to the word that ends them.
-void Parser::loop_body(Statement& s, std::string_view end) {
+void Parser::loop_body(Statement& s, std::string_view end, const Statement* (Parser::*inner)()) {
   while (!peek().is_word(end)) {
     const bool other_end = peek().is_word("endfor") || peek().is_word("while");
     if (peek().kind == TokenKind::end || peek().is("}") || peek().is_word("return") || other_end)
       expected(base::quoted(end));
     const std::size_t begin = at_;
     try {
-      s.body.push_back(statement());
+      s.body.push_back((this->*inner)());
     } catch (const Failed&) {
       skip(begin, true);
     }
   }
 }
 
-// local := NAME "=" e ";"
+// Goes behind its test, so that recovery finds no part of it.
+void Parser::refuse_test_loop() {
+  const Span at = peek().span;
+  while (peek().kind != TokenKind::end && !peek().is_word("while") && !peek().is("}")) next();
+  while (peek().kind != TokenKind::end && !peek().is(";") && !peek().is("}")) next();
+  report_.fail(at, "a loop with a test has no meaning inside a stencil or function: expected NAME = ...; or return",
+               {{"how often a point is computed is fixed before the program runs"}, "write for k = 0..7 ... endfor"});
+}
+
+// local := NAME "=" e ";" | "for" NAME "=" e ".." e { local } "endfor"
 const Statement* Parser::local() {
+  if (peek().is_word("for")) return local_loop();
   Statement& s = module_->statements.emplace_back();
   s.span = peek().span;
   refuse_choice(true);
-  if (peek().is_word("for") || peek().is_word("do") || peek().is_word("while"))
-    report_.fail(peek().span, "a loop has no meaning inside a stencil or function: expected NAME = ...; or return",
-                 {{}, "for a sum over a window write sum(i = -1..1) ( X@[i] )"});
+  if (peek().is_word("do") || peek().is_word("while")) refuse_test_loop();
   s.name = expect_name("NAME = ...; or return");
   expect("=", base::quoted(s.name.text));
   s.value = expression(Where::point);
   expect(";", "the value of " + base::quoted(s.name.text));
   s.span = join(s.span, previous());
+  return &s;
+}
+
+const Statement* Parser::local_loop() {
+  const Nest nest(*this);
+  Statement& s = module_->statements.emplace_back();
+  s.kind = Statement::loop;
+  where_ = Where::point;
+  loop_head(s);
+  loop_body(s, "endfor", &Parser::local);
+  next();
+  accept(";");
   return &s;
 }
 

@@ -22,7 +22,7 @@ class Parser {
 
  private:
   static constexpr int max_nesting = 200;
-  enum class Where { point, image, test };  // what an expression may hold; test: both, as reductions of images are
+  enum class Where { point, image };  // what an expression may hold; between images there are versions and modes
 
   // ---- parse_program.cpp: items
   void item();
@@ -47,9 +47,11 @@ class Parser {
   const Statement* loop();
   const Statement* test_loop();
   void loop_head(Statement&);
-  void loop_body(Statement&, std::string_view end);
+  void loop_body(Statement&, std::string_view end, const Statement* (Parser::*inner)());
   const Statement* local();
+  const Statement* local_loop();
   void refuse_choice(bool at_a_point);
+  [[noreturn]] void refuse_test_loop();
   void skip_choice();
   std::string condition() const;
 
@@ -69,6 +71,7 @@ class Parser {
   const Expr* cast_expression(bool saturate);
   const Expr* record_expression();
   const Expr* reduce_expression();
+  void reduced_block(Expr&);
   const Expr* compose_expression();
   std::vector<CallArgument> call_arguments();
   Modes modes();

@@ -32,6 +32,8 @@ enum class Role : std::uint8_t {
   mode_colon,  // f(a:mirror)
   block_open,  // { of a function or struct, and the ( of a compose
   block_close,
+  value_open,  // { of what a reduction gives: the expression goes on behind its end
+  value_close,
   loop_head_end,  // last token of `for i = a..b`: the body starts on a new line
 };
 
