@@ -34,6 +34,9 @@ class Cut {
       for (const StageId p : sources(g, s)) level_[s] = std::max(level_[s], level_[p] + (stored_[p] ? 1 : 0));
       if (is_total(g, s)) ++level_[s];
       if (live_[s]) last_ = std::max(last_, level_[s]);
+    }
+    for (StageId s = 0; s < g.stage_count(); ++s) {
+      stored_[s] = stored_[s] && level_[s] < last_;  // nobody reads what the last sections make
       if (live_[s] && (is_total(g, s) || stored_[s])) {
         places_[s] = result_.places.size();
         result_.places.push_back({g.stage(s).name, g.stage(s).type, g.stage(s).domain});

@@ -56,7 +56,9 @@ Passes::Passes(const Program& program, std::size_t parts) : impl_(program.impl()
   std::iota(inputs.begin(), inputs.end(), ArrayId{0});
   std::iota(outputs.begin(), outputs.end(), inputs.size());
   const bool straight = windows || !impl_.host;  // no loop or transform is in the way of results
-  const std::vector<ir::StageId> stored = straight ? ir::stored_for(graph, parts) : std::vector<ir::StageId>();
+  // (Of a filter with certainties two programs compute blocks, each by what is known there: no part of one does.)
+  const bool cut = straight && impl_.certainty == nullptr && impl_.precise == nullptr;
+  const std::vector<ir::StageId> stored = cut ? ir::stored_for(graph, parts) : std::vector<ir::StageId>();
   if (!straight) {
     of_host_program(impl_.host->program());
   } else if (of_graph(graph); windows && alike && stored.empty()) {
@@ -65,7 +67,7 @@ Passes::Passes(const Program& program, std::size_t parts) : impl_(program.impl()
   } else {
     for (const std::size_t pass : add(graph, inputs, outputs, ir::OutputsAre::last, stored))
       body_.emplace_back(run_of(pass));
-    end_with_outputs();
+    if (!end_with_outputs()) add_copy();
   }
   check();
 }
