@@ -20,6 +20,11 @@ FILES = {  # by what they do, so that no file is too long to read
     "detail": ("that show what changes", ["unsharp", "sobel", "laplacian", "canny", "harris"]),
     "frequency": ("of frequencies", ["lowpass", "highpass", "bandpass"]),
     "window": ("of weights and extremes", ["convolve", "correlate", "erode", "dilate"]),
+    "morphology": ("made of extremes", ["opening", "closing", "tophat", "blackhat", "morphological_gradient"]),
+    "scale": (
+        "of what is as large as a window or a sigma",
+        ["difference_of_gaussians", "laplacian_of_gaussian", "gaussian_derivative", "deviation", "local_contrast"],
+    ),
 }
 DEFAULT = {"border": "None", "kernel": ""}
 FIRST = {  # the option that may be given without its name
@@ -35,6 +40,16 @@ FIRST = {  # the option that may be given without its name
     "median": ["radius"],
     "erode": ["radius"],
     "dilate": ["radius"],
+    "opening": ["radius"],
+    "closing": ["radius"],
+    "tophat": ["radius"],
+    "blackhat": ["radius"],
+    "morphological_gradient": ["radius"],
+    "deviation": ["radius"],
+    "local_contrast": ["radius"],
+    "difference_of_gaussians": ["sigma"],
+    "laplacian_of_gaussian": ["sigma"],
+    "gaussian_derivative": ["derivative"],
     "convolve": ["kernel"],
     "correlate": ["kernel"],
 }

@@ -9,10 +9,11 @@
 // - `image` is an array of rank 1 to 4 (canny and harris: 2), slowest dimension first, of scalars or of structs whose
 //   fields have one type. Every field is filtered by itself, but where one is alpha: see Alpha. A device's array gives
 //   an array on that device.
-// - The result has the type of the image, rounded half to even and clamped; sobel, laplacian, canny, harris,
-//   highpass and bandpass give float, or double of a double. `type` asks for another one. bool counts as uint8, 0
-//   and 1. Arithmetic is in float, of int32, uint32 and double in double, and in `arithmetic` where that is given;
-//   median, erode and dilate keep the type.
+// - The result has the type of the image, rounded half to even and clamped; derivatives and measures (sobel, laplacian,
+//   canny, harris, highpass, bandpass, deviation, local_contrast, difference_of_gaussians, laplacian_of_gaussian,
+//   gaussian_derivative) give float, or double of a double. `type` asks for another one. bool counts as uint8, 0 and 1.
+//   Arithmetic is in float, of int32, uint32 and double in double, and in `arithmetic` where that is given; median,
+//   erode, dilate and what is made of these keep the type.
 // - A border constant(k) continues the image in the type of the arithmetic: k need be no value of the image's type.
 // - gaussian, box, convolve and correlate take a `mask`: scalars of the image's shape, where the image lies, or of its
 //   last dimensions (one mask for all slices of a volume, for all volumes of a series), which say how certain each
@@ -51,9 +52,9 @@ enum class Extent { same, valid, full };
 // What becomes of alpha, the field "a" of two or four:
 //   weighted    colours count by their alpha: they are multiplied by it, filtered and divided by the filtered alpha, 0
 //               where that is 0; alpha is filtered with them. So nothing of a transparent point's colour is seen.
-//               median, erode and dilate choose values, of alpha too, and take the colour of a transparent point for 0.
-//               Of measures (sobel, laplacian, canny, harris, highpass, bandpass, weights whose sum is 0) alpha is
-//               kept.
+//               median, erode, dilate, opening and closing choose values, of alpha too, and take the colour of a
+//               transparent point for 0. Of derivatives, measures, tophat, blackhat, morphological_gradient and weights
+//               whose sum is 0 alpha is kept.
 //   kept        alpha stays as it is, every colour is filtered by itself
 //   associated  colours are multiplied by alpha already: it is filtered as they are
 enum class Alpha { weighted, kept, associated };
@@ -109,7 +110,7 @@ struct GaussianOptions {
   RunOptions run = {};
 };
 
-struct WindowOptions {  // of box, median, erode, dilate; masks are for box
+struct WindowOptions {  // of box, deviation, median, erode, dilate and what is made of these; masks are for box
   PerAxis radius = 1;   // of the window, 2 radius + 1 points along each axis
   Borders border = {};
   Array mask = {};  // certainties
@@ -174,6 +175,56 @@ struct HarrisOptions {
   RunOptions run = {};
 };
 
+struct DifferenceOptions {  // of difference_of_gaussians
+  PerAxis sigma = 1.5;
+  double ratio = 1.6;  // of the wider sigma to this one, above 1
+  double truncate = 3;
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
+struct DerivativeOptions {  // of gaussian_derivative
+  PerAxis derivative = 1;   // its order, 0 to 2
+  PerAxis sigma = 1.5;      // above 0 where the order is
+  double truncate = 3;
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
+struct SmoothedOptions {  // of laplacian_of_gaussian
+  PerAxis sigma = 1.5;    // an axis of 0 has no part in it
+  double truncate = 3;
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
+struct ContrastOptions {  // of local_contrast
+  PerAxis radius = 1;     // of the window, 2 radius + 1 points along each axis
+  double least = 1;       // standard deviation that is divided by, above 0
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
 struct ConvolveOptions {
   // Index of the weight that stands on the point itself, -1 for (n-1)/2, rounded down. An `origin` of scipy.ndimage is
   // n/2 + origin here.
@@ -219,6 +270,21 @@ Array box(const Array& image, const WindowOptions& = {});
 Array median(const Array& image, const WindowOptions& = {});
 Array erode(const Array& image, const WindowOptions& = {});
 Array dilate(const Array& image, const WindowOptions& = {});
+// Erosion, then dilation, and the other way round.
+Array opening(const Array& image, const WindowOptions& = {});
+Array closing(const Array& image, const WindowOptions& = {});
+// What these take away and fill: image - opening, closing - image.
+Array tophat(const Array& image, const WindowOptions& = {});
+Array blackhat(const Array& image, const WindowOptions& = {});
+// dilate - erode
+Array morphological_gradient(const Array& image, const WindowOptions& = {});
+// The standard deviation of a window.
+Array deviation(const Array& image, const WindowOptions& = {});
+// (image - mean) / max(deviation, least)
+Array local_contrast(const Array& image, const ContrastOptions& = {});
+Array difference_of_gaussians(const Array& image, const DifferenceOptions& = {});
+Array laplacian_of_gaussian(const Array& image, const SmoothedOptions& = {});
+Array gaussian_derivative(const Array& image, const DerivativeOptions& = {});
 Array bilateral(const Array& image, const BilateralOptions& = {});
 Array sobel(const Array& image, const FilterOptions& = {});
 Array laplacian(const Array& image, const FilterOptions& = {});

@@ -248,7 +248,8 @@ void FilterOptions::note_nodata(const Format& image) const {
 
 void FilterOptions::note_rounding(const std::string& name, const Format& image,
                                   const std::vector<std::string>& files) const {
-  static constexpr std::array<std::string_view, 3> choosing = {"median", "erode", "dilate"};
+  static constexpr std::array<std::string_view, 8> choosing = {
+      "median", "erode", "dilate", "opening", "closing", "tophat", "blackhat", "morphological_gradient"};
   const bool chooses = std::find(choosing.begin(), choosing.end(), name) != choosing.end();
   const bool kept = std::any_of(filters().begin(), filters().end(),
                                 [&](const FilterInfo& f) { return f.name == name && f.keeps_type; });

@@ -100,6 +100,37 @@ Array erode(const Array& image, const WindowOptions& o) {
 Array dilate(const Array& image, const WindowOptions& o) {
   return apply(image, "dilate", o, {{"radius", o.radius}});
 }
+Array opening(const Array& image, const WindowOptions& o) {
+  return apply(image, "opening", o, {{"radius", o.radius}});
+}
+Array closing(const Array& image, const WindowOptions& o) {
+  return apply(image, "closing", o, {{"radius", o.radius}});
+}
+Array tophat(const Array& image, const WindowOptions& o) {
+  return apply(image, "tophat", o, {{"radius", o.radius}});
+}
+Array blackhat(const Array& image, const WindowOptions& o) {
+  return apply(image, "blackhat", o, {{"radius", o.radius}});
+}
+Array morphological_gradient(const Array& image, const WindowOptions& o) {
+  return apply(image, "morphological_gradient", o, {{"radius", o.radius}});
+}
+Array deviation(const Array& image, const WindowOptions& o) {
+  return apply(image, "deviation", o, {{"radius", o.radius}});
+}
+Array local_contrast(const Array& image, const ContrastOptions& o) {
+  return apply(image, "local_contrast", o, {{"radius", o.radius}, {"least", o.least}});
+}
+Array difference_of_gaussians(const Array& image, const DifferenceOptions& o) {
+  return apply(image, "difference_of_gaussians", o, {{"sigma", o.sigma}, {"ratio", o.ratio}, {"truncate", o.truncate}});
+}
+Array laplacian_of_gaussian(const Array& image, const SmoothedOptions& o) {
+  return apply(image, "laplacian_of_gaussian", o, {{"sigma", o.sigma}, {"truncate", o.truncate}});
+}
+Array gaussian_derivative(const Array& image, const DerivativeOptions& o) {
+  return apply(image, "gaussian_derivative", o,
+               {{"derivative", o.derivative}, {"sigma", o.sigma}, {"truncate", o.truncate}});
+}
 Array bilateral(const Array& image, const BilateralOptions& o) {
   return apply(image, "bilateral", o, {{"sigma", o.sigma}, {"range", o.range}});
 }

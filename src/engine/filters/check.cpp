@@ -32,6 +32,9 @@ constexpr Bounds bounds[] = {{"sigma", 0, 5000, "0 to 5000 points"},
                              {"low", 1e-6, 1e6, "0.000001 to 1000000 cycles a point"},
                              {"high", 1e-6, 1e6, "0.000001 to 1000000 cycles a point"},
                              {"order", 0.1, 100, "0.1 to 100"},
+                             {"ratio", 1.0001, 1000, "1.0001 to 1000"},
+                             {"derivative", 0, 2, "0 to 2"},
+                             {"least", 1e-30, 1e30, "1e-30 to 1e30"},
                              {"anchor", -1, most_weights, "the index of a weight, or -1 for the middle"}};
 
 void check_number(const FilterOption& option, double value) {
@@ -68,12 +71,29 @@ void check_numbers(const FilterRequest& request, const FilterInfo& info, int ran
 // Weights of a Gaussian are found one by one before anything runs.
 void check_reach(const FilterRequest& request) {
   constexpr double most = 50'000;  // points to either side
-  const auto sigma = request.numbers.find("sigma"), truncate = request.numbers.find("truncate");
-  if (sigma == request.numbers.end() || truncate == request.numbers.end()) return;  // 3 deviations, or 1.5 points
+  const auto sigma = request.numbers.find("sigma");
+  if (sigma == request.numbers.end()) return;
+  const auto given = [&](const char* name, double usual) {
+    const auto found = request.numbers.find(name);
+    return found == request.numbers.end() ? usual : found->second.values[0];
+  };
+  const double truncate = given("truncate", 3), ratio = given("ratio", 1);
   for (const double s : sigma->second.values)
-    if (const double reach = s * truncate->second.values[0]; reach > most)
-      fail(fmt::format("sigma {} with truncate {} reaches {} points, expected at most {}", s,
-                       truncate->second.values[0], reach, most));
+    if (const double reach = s * ratio * truncate; reach > most)
+      fail(fmt::format("sigma {}{} with truncate {} reaches {} points, expected at most {}", s,
+                       ratio == 1 ? "" : fmt::format(" with ratio {}", ratio), truncate, reach, most));
+}
+
+// Of an axis that is not smoothed there is no derivative.
+void check_derivatives(const FilterRequest& request, int rank) {
+  const auto derivative = request.numbers.find("derivative"), sigma = request.numbers.find("sigma");
+  if (derivative == request.numbers.end() || sigma == request.numbers.end()) return;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
+    const auto of = [&](const PerAxis& p) { return p.values.size() == 1 ? p.values[0] : p.values[d]; };
+    if (of(derivative->second) > 0 && of(sigma->second) == 0)
+      fail(fmt::format("sigma is 0 along dimension {}, where the derivative is of order {}: expected a sigma above 0",
+                       d, of(derivative->second)));
+  }
 }
 
 // Cutoffs in the wrong order would leave next to nothing of an image.
@@ -229,6 +249,7 @@ void check_request(const FilterRequest& request, const FilterInfo& info, const F
   check_certainty(request, info, format);
   check_numbers(request, info, rank);
   check_reach(request);
+  check_derivatives(request, rank);
   check_band(request, info, rank);
   check_tables(request, info, rank);
   const std::vector<Border>& modes = request.border.modes;

@@ -26,6 +26,7 @@
 #include "data/border.hpp"
 #include "data/element.hpp"
 #include "data/half.hpp"
+#include "engine/filters/filters.hpp"
 #include "ir/build.hpp"
 
 namespace tessera::engine {
@@ -59,6 +60,12 @@ WeightSum sum_of_weights(const FilterRequest& request) {
     size += std::abs(w);
   }
   return {size > 0 ? sum / size : 0, sum};
+}
+
+// Has every difference of two such elements.
+ElementType wide_type(ElementType type) {
+  if (type == ElementType::f64 || type == ElementType::i32 || type == ElementType::u32) return ElementType::f64;
+  return is_float(type) ? ElementType::f32 : ElementType::i32;
 }
 
 // Rounding to half precision would give one pass of a filter another constant than the next.
@@ -99,6 +106,7 @@ FilterText::FilterText(const FilterRequest& request, const FilterInfo& info, con
   value_ = computes ? real_ : given_;
   if (masked_ && !request.mask.empty()) types_["mark"] = request.mask.format().scalar;
   if (declares("element")) types_["element"] = given_;
+  if (declares("wide")) types_["wide"] = wide_type(given_);
   if (computes) types_["real"] = real_;
   const ElementType usual = info.keeps_type ? stored
                             : real_ == ElementType::f64 && (image == ElementType::f64 || request.arithmetic)
@@ -200,7 +208,7 @@ std::string FilterText::point_stencil(const std::string& stencil, ElementType ty
 
 FilterText::AlphaUse FilterText::alpha_use(bool computes) const {
   if (!planes_.back().alpha) return AlphaUse::like_others;
-  if (request_.alpha == Alpha::kept || !info_.keeps_type) return AlphaUse::kept;
+  if (request_.alpha == Alpha::kept || is_measure(info_)) return AlphaUse::kept;
   if (std::abs(sum_of_weights(request_).share) < 1e-5) return AlphaUse::kept;  // a derivative
   if (request_.alpha == Alpha::associated) return AlphaUse::like_others;
   return computes ? AlphaUse::weighing : AlphaUse::chosen;

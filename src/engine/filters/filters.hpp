@@ -52,5 +52,7 @@ Array mask_for(const Array& mask, const Shape& image);
 
 // One of filters(); throws Error(argument) for an unknown name.
 const FilterInfo& filter_info(const std::string& name);
+// Derivatives, measures and differences: an alpha beside them has no part in it.
+bool is_measure(const FilterInfo&);
 
 }  // namespace tessera::engine

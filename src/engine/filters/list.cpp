@@ -19,7 +19,19 @@ namespace tessera {
 namespace {
 
 // Derivatives and measures are no grey values.
-const std::set<std::string> of_other_values = {"sobel", "laplacian", "canny", "harris", "highpass", "bandpass"};
+const std::set<std::string> of_other_values = {"sobel",
+                                               "laplacian",
+                                               "canny",
+                                               "harris",
+                                               "highpass",
+                                               "bandpass",
+                                               "deviation",
+                                               "difference_of_gaussians",
+                                               "gaussian_derivative",
+                                               "laplacian_of_gaussian",
+                                               "local_contrast"};
+// Differences of values of the image have its type.
+const std::set<std::string> of_differences = {"tophat", "blackhat", "morphological_gradient"};
 
 std::optional<FilterInfo> read_filter(const lang::StandardFilter& filter) {
   FilterInfo info;
@@ -62,6 +74,10 @@ const std::vector<FilterInfo>& filters() {
       if (auto info = read_filter(f)) found.push_back(std::move(*info));
     return found;
   });
+}
+
+bool engine::is_measure(const FilterInfo& info) {
+  return !info.keeps_type || of_differences.contains(info.name);
 }
 
 const FilterInfo& engine::filter_info(const std::string& name) {
