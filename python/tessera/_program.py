@@ -259,7 +259,7 @@ class Program:
 
     def reads(self, region: Any, *arrays: Any, output: str | None = None, **named: Any) -> tuple[Any, ...]:
         """What ``program(..., region=region)`` reads of every input, for inputs or shapes of inputs: tuples of slices, None
-        for numbers. Of several outputs ``output`` names one."""
+        for numbers. Of several outputs ``output`` names one, or ``region`` as {name: slices}."""
         options = self._take_options(named)
         return self._reads(region, self._shaped(arrays, named), output, options)
 
@@ -267,6 +267,8 @@ class Program:
         self, region: Any, inputs: tuple[Any, ...], output: str | None, options: dict[str, Any]
     ) -> tuple[Any, ...]:
         names = self._names
+        if isinstance(region, Mapping) and len(region) == 1 and output is None:
+            output, region = next(iter(region.items()))
         if output is None and len(names) > 1:
             raise ArgumentError(f"output is not given, expected one of {', '.join(names)}")
         if output is not None and output not in names:
@@ -289,10 +291,13 @@ class Program:
 
     def submit(self, *arrays: Any, out: Any = None, **named: Any) -> Run:
         """The same in another thread: a ``concurrent.futures.Future``. Arrays on a GPU are put into their stream at
-        once, and the future is done."""
+        once, and the future is done, as it is with lazy arrays."""
         cancel = named.get("cancel")
+        lazy = "dask.array" in sys.modules and _lazy.any_of(arrays, named)
         if cancel is None:
-            cancel = named["cancel"] = _core.Cancel()
+            cancel = _core.Cancel()
+            if not lazy:
+                named["cancel"] = cancel
         elif not isinstance(cancel, _core.Cancel):
             raise ArgumentError(f"cancel is {_given.shown(cancel)}, expected a tessera.Cancel")
         run = Run(cancel)
@@ -300,7 +305,7 @@ class Program:
         def work() -> None:
             run._work(lambda: self(*arrays, out=out, **named))
 
-        if any(map(_on_device, arrays)) or any(map(_on_device, named.values())):
+        if lazy or any(map(_on_device, arrays)) or any(map(_on_device, named.values())):
             work()
             return run
         try:
@@ -435,6 +440,7 @@ class Program:
                 raise ArgumentError(
                     f"{name!r} is neither an input nor an option of a run",
                     (f"inputs: {', '.join(self._places)}", f"options: {', '.join(_options.RUN)}"),
+                    _given.near(name, [*self._places, *_options.RUN, "region", "out"]),
                 )
             if place < len(arrays):
                 raise ArgumentError(f"input {name!r} is given twice")

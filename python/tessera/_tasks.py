@@ -252,9 +252,12 @@ def work_of(what: Any, src: Any, named: dict[str, Any]) -> tuple[Work, list[Stor
         made = what(*args, **named)
         if isinstance(made, tuple) and isinstance(made[0], FilterWork):
             return made[0], list(made[1]), [None]
+    name = getattr(what, "__name__", "") if callable(what) else ""
+    module = getattr(what, "__module__", None) or ""
     raise ArgumentError(
-        f"{_given.shown(what)} has no tasks, expected a program, a pipeline or a named filter",
-        help="write ts.tasks(ts.gaussian, source, target, sigma=2)",
+        f"{name or _given.shown(what)} has no tasks, expected a program, a pipeline or a named filter",
+        ("functions of tessera.ndimage take arrays in memory",) if module.startswith("tessera.ndimage") else (),
+        "write ts.tasks(ts.gaussian, source, target, sigma=2)",
     )
 
 

@@ -304,7 +304,10 @@ class Pipeline:
         try:
             bound = (self._signature.bind_partial if partly else self._signature.bind)(*args, **named)
         except TypeError as why:
-            raise ArgumentError(f"{self._name()}: {why}", help=f"it takes {self._signature}") from None
+            unknown = next((n for n in named if n not in self._signature.parameters), None)
+            words = [*self._signature.parameters, *_options.RUN, "region", "out", "channel_axis"]
+            near = "" if unknown is None else _given.near(unknown, words)
+            raise ArgumentError(f"{self._name()}: {why}", help=f"{near} it takes {self._signature}".lstrip()) from None
         bound.apply_defaults()
         parameters: dict[str, list[_Parameter]] = {}
         inputs: list[Any] = []
@@ -542,8 +545,10 @@ class Pipeline:
             result = result.image
         if not isinstance(result, (Image, Value)):
             raise ArgumentError(
-                f"{self._name()} returns {result!r}" + (f" as {name!r}" if name else ""),
-                help="return an image or a value, or a dictionary of them by name",
+                f"{self._name()} returns {_given.shown(result)}" + (f" as {name!r}" if name else ""),
+                help="make the array a parameter of the pipeline"
+                if _is_array(result)
+                else "return an image or a value, or a dictionary of them by name",
             )
         if result._b is not builder:
             raise ArgumentError(

@@ -445,6 +445,12 @@ class Pickles(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
+    def test_submit_is_done_at_once(self):
+        image, program = volume((40, 60)), stencil_program(2, "mirror", 1)
+        run = program.submit(da.from_array(image, chunks=20))
+        self.assertTrue(run.done())
+        bits(self, run.result().compute(), program(image))
+
     def test_what_cannot_be_chunked(self):
         image = da.ones((40, 60), dtype=np.float32, chunks=10)
         program = stencil_program(2, "mirror", 1)
