@@ -79,6 +79,19 @@ class Regions(unittest.TestCase):
         ndimage.gaussian_filter(image, 2, region=region, output=image[region])  # where it reads
         np.testing.assert_array_equal(image[region], wanted)
 
+    def test_into_a_type(self) -> None:
+        region = np.s_[20:31, 150:]
+        for name, call in CALLS.items():
+            kinds = (
+                (np.float32, np.float64)
+                if "transformed" in name or name == "ellipsoid"
+                else (np.float64, np.dtype("i4"))
+            )
+            for kind in kinds:
+                with self.subTest(name=name, kind=kind):
+                    whole, part = call(IMAGE, output=kind), call(IMAGE, output=kind, region=region)
+                    self.assertEqual((part.dtype, part.tobytes()), (whole.dtype, whole[region].tobytes()))
+
     def test_of_other_ranks(self) -> None:
         many = IMAGE[:24, :90].reshape(3, 4, 2, 5, 6, 3)
         region = np.s_[1:2, ..., 2:5, 0:2]

@@ -220,7 +220,7 @@ def cut(function: Callable[[Any], Any], image: Any, output: Any, region: Any) ->
     part = part_of(region, image.shape)
     if part is None:
         return function(output)
-    if not hasattr(output, "shape"):
+    if not isinstance(output, np.ndarray) and not is_foreign(output):
         found = function(output)[part]
         return found.clone() if hasattr(found, "clone") else found.copy()
     if tuple(output.shape) != extents_of(part):
