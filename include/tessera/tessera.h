@@ -207,6 +207,24 @@ TSR_API tsr_status tsr_run_region_into(const tsr_program*, const DLTensor* const
                                        const int64_t* const* end, const DLTensor* const* outputs, size_t output_count,
                                        const tsr_options*);
 
+/* A program that reduces whole images, as passes: programs that have windows, one after the other, between which
+ * numbers lie. {"why": "", "arrays": [{"kind": "input", "index": 0, "rank": 2, "type": "float32"}], "passes":
+ * [{"graph": "...", "inputs": [0, 2], "outputs": [null], "totals": [{"output": 0, "operation": "max", "array": 1}]}],
+ * "body": [0], "last": [1]}. Arrays are inputs or outputs of the program, or numbers between passes, of one element. A
+ * pass is a program of tsr_compile_graph, with arrays for inputs and outputs; of an output that is null the total alone
+ * is wanted. The passes of `body` run first, in their order. Those of `last` write the outputs. "why" says why there
+ * are none: "stage 'm' is a Fourier transform of a whole image". */
+TSR_API tsr_status tsr_passes(const tsr_program*, char** json);
+/* What elements of an image come to, [first, first + their count) in the order of memory of the image: "sum", "mean",
+ * "min" or "max". `part` has at most 3 + 2 * 4096 + count / 4096 numbers, of which `count` says how many there are. */
+TSR_API tsr_status tsr_total_part(const char* operation, const DLTensor* elements, int64_t first, double* part,
+                                  size_t capacity, size_t* count);
+/* The total of an image of a type by the parts of all of its elements in their order, as a number of another type: the
+ * bits of a run. Of minima and maxima, and of sums of integers of 8 and 16 bits below 2^53, any parts will do in any
+ * order, each with `first` 0. */
+TSR_API tsr_status tsr_total(const char* operation, DLDataType image, DLDataType number, const double* const* parts,
+                             const size_t* counts, size_t part_count, double* value);
+
 /* The slow, obvious interpreter, which every target agrees with. Arrays of the host. */
 TSR_API tsr_status tsr_interpret(const tsr_program*, const DLTensor* const* inputs, size_t input_count,
                                  DLManagedTensorVersioned** outputs, size_t output_count);
@@ -244,13 +262,13 @@ TSR_API tsr_status tsr_filter_result(const tsr_filter*, const int64_t* image, in
 /* `mask` is NULL where the option "mask" was not set; `result` of the type and shape of tsr_filter_result. */
 TSR_API tsr_status tsr_filter_run(const tsr_filter*, const DLTensor* image, const DLTensor* mask,
                                   const DLTensor* result, const tsr_options*);
-/* The part [begin, end) of the result alone, one number for each dimension of the image, into a `result` of its shape: with
- * the bits of the whole, as tsr_run_region_into. */
+/* The part [begin, end) of the result alone, one number for each dimension of the image, into a `result` of its shape:
+ * with the bits of the whole, as tsr_run_region_into. */
 TSR_API tsr_status tsr_filter_run_region(const tsr_filter*, const DLTensor* image, const DLTensor* mask,
                                          const int64_t* begin, const int64_t* end, const DLTensor* result,
                                          const tsr_options*);
-/* What a point of the result depends on, as tsr_locality says it of one output; negative where it lies beside its place,
- * as of a full extent. */
+/* What a point of the result depends on, as tsr_locality says it of one output; negative where it lies beside its
+ * place, as of a full extent. */
 TSR_API tsr_status tsr_filter_locality(const tsr_filter*, char** json);
 /* The part [read_begin, read_end) of an image of this shape, and so of its mask, that the part [begin, end) of the
  * result is computed from. */

@@ -229,7 +229,8 @@ void take_numpy(PyObject* given, const char* name, bool for_writing, Taken& to) 
   if ((a->flags & flag_native) == 0) [[unlikely]]
     fail(
         quoted(name) + " has foreign byte order, " + nb::cast<std::string>(nb::handle(given).attr("dtype").attr("str")),
-        "write " + code(name) + ".astype(" + code(name) + ".dtype.newbyteorder('='))");
+        for_writing ? "give an array of the byte order of this machine, and copy from it"
+                    : "write " + code(name) + ".astype(" + code(name) + ".dtype.newbyteorder('='))");
   check_rank(name, a->dimensions);
   for (int d = 0; d < a->dimensions; ++d) to.shape[d] = a->shape[d];
   const int unit = a->kind == 'c' ? size / 2 : size;
@@ -439,6 +440,9 @@ void other_type(const Taken& given, const char* name, DLDataType expected) {
   if (given.maker == Maker::numpy && is_plain(given))
     fail(quoted(name) + " is an array of " + name_of(given.tensor.dtype) + ", expected " + type,
          "write np.asarray(" + n + ", '" + type + "')");
+  if (given.tensor.dtype.code == kDLComplex)
+    fail(quoted(name) + " is an array of " + name_of(given.tensor.dtype) + ", expected " + type,
+         "write " + n + ".real, or " + n + ".imag");
   fail(quoted(name) + " is an array of " + name_of(given.tensor.dtype) + ", expected " + type,
        "write " + n + (given.maker == Maker::numpy ? ".astype('" + type + "')" : ".to(torch." + type + ")"));
 }

@@ -306,6 +306,12 @@ class Program {
     return taken_string(text);
   }
 
+  std::string passes() const {
+    char* text = nullptr;
+    check(tsr_passes(handle_, &text));
+    return taken_string(text);
+  }
+
   nb::object interpret(nb::handle inputs, Options* options) {
     TakenList in(inputs_.size());
     take_inputs(inputs, in, false);
@@ -438,6 +444,42 @@ class Program {
   std::shared_ptr<const Shapes> shapes_;
 };
 
+// What elements come to, as bytes: they go to other processes.
+nb::bytes total_part(const std::string& operation, nb::handle elements, std::int64_t first) {
+  Taken taken;
+  take_array(elements.ptr(), "elements", false, taken);
+  std::int64_t n = 1;
+  for (int d = 0; d < taken.tensor.ndim; ++d) n *= taken.shape[d];
+  std::vector<double> part(static_cast<std::size_t>(3 + 2 * 4096 + n / 4096));
+  std::size_t count = 0;
+  tsr_status status = TSR_OK;
+  {
+    const Unlocked unlocked;
+    status = tsr_total_part(operation.c_str(), &taken.tensor, first, part.data(), part.size(), &count);
+  }
+  check(status);
+  return nb::bytes(reinterpret_cast<const char*>(part.data()), count * sizeof(double));
+}
+
+double total(const std::string& operation, const std::string& image, const std::string& number, nb::handle parts) {
+  std::vector<std::vector<double>> kept;
+  for (const nb::handle part : parts) {
+    const auto bytes = nb::cast<nb::bytes>(part);
+    kept.emplace_back(bytes.size() / sizeof(double));
+    std::memcpy(kept.back().data(), bytes.c_str(), kept.back().size() * sizeof(double));
+  }
+  std::vector<const double*> pointers;
+  std::vector<std::size_t> counts;
+  for (const std::vector<double>& part : kept) {
+    pointers.push_back(part.data());
+    counts.push_back(part.size());
+  }
+  double value = 0;
+  check(tsr_total(operation.c_str(), type_of(image), type_of(number), pointers.data(), counts.data(), counts.size(),
+                  &value));
+  return value;
+}
+
 }  // namespace
 
 nb::object make_program(tsr_program* handle) {
@@ -485,10 +527,13 @@ void bind_program(nb::module_& m) {
            "outputs"_a = nb::none(), "options"_a = nb::none())
       .def("reads", &Program::reads, "inputs"_a, "output"_a, "begin"_a, "end"_a, "options"_a = nb::none())
       .def("locality", &Program::locality)
+      .def("passes", &Program::passes)
       .def("interpret", &Program::interpret, "inputs"_a, "options"_a = nb::none())
       .def("explain", &Program::explain, "inputs"_a, "format"_a = "text", "options"_a = nb::none())
       .def("emit", &Program::emit, "options"_a = nb::none())
       .def("adjoint", [](const Program& p) { return make_program(p.adjoint()); });
+  m.def("total_part", &total_part, "operation"_a, "elements"_a, "first"_a);
+  m.def("total", &total, "operation"_a, "image"_a, "number"_a, "parts"_a);
 }
 
 }  // namespace tessera::python

@@ -33,6 +33,11 @@ def as_numpy(given: Any, name: str, for_writing: bool) -> Any:
     try:
         array = np.asarray(given)
     except (TypeError, ValueError) as why:
+        if type(given).__module__ in ("tessera._images", "tessera._values"):
+            raise ArgumentError(
+                f"{name!r} is an image of a pipeline, expected an array",
+                help="call programs and named filters outside of pipelines; a pipeline may call another one",
+            ) from None
         raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array", (str(why),)) from None
     if isinstance(given, InputWindow):
         raise ArgumentError(

@@ -134,7 +134,9 @@ def as_given(option: str, value: Any) -> Any:
         return _borders.text(value)
     if option in ("type", "arithmetic"):
         return _options.type_name(value)
-    return _options.weights(value, "kernel") if option == "kernel" else value
+    if option == "kernel":
+        return _options.weights(value, "kernel")
+    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
 def _fields(channels: int, alpha: str | None) -> str:

@@ -19,6 +19,7 @@ def shown(given: Any) -> str:
         text = repr(given)
     except Exception:  # noqa: BLE001 - whoever wrote it, and numbers of too many digits
         return f"a {type(given).__name__}"
+    text = " ".join(text.split("\n"))
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -90,10 +90,14 @@ def _patches(chunk: Any, at: tuple[int, ...], others: Sequence[Any], places: Seq
 
 def compute(work: Work, boxes: Sequence[Box | None], reads: Sequence[Any], numbers: Sequence[Any], single: bool) -> Any:
     """A chunk of the result, or of several a tuple. ``reads``: (box, chunk, its place, others, their places) of each input."""
-    windows = [paste(box, _patches(*rest)) for box, *rest in reads]
-    places = [box for box, *_ in reads]
+    windows, places = windows_of(reads)
     results = [r for r in work.run(windows, places, boxes, numbers) if r is not None]
     return results[0] if single else tuple(results)
+
+
+def windows_of(reads: Sequence[Any]) -> tuple[list[Any], list[Box]]:
+    """The windows of the inputs, and where they stand."""
+    return [paste(box, _patches(*rest)) for box, *rest in reads], [box for box, *_ in reads]
 
 
 def pick(results: tuple[Any, ...], output: int, _work: Any) -> Any:
@@ -105,7 +109,7 @@ def pick(results: tuple[Any, ...], output: int, _work: Any) -> Any:
 # ---- graphs --------------------------------------------------------------------------------------------------------
 
 
-def _edges(chunks: Sequence[Sequence[int]]) -> list[list[int]]:
+def edges_of(chunks: Sequence[Sequence[int]]) -> list[list[int]]:
     return [[0, *itertools.accumulate(along)] for along in chunks]
 
 
@@ -151,7 +155,7 @@ class _Source:
 
     def __init__(self, array: Any, name: str, spec: Spec, needs: Mapping[Index, Box]) -> None:
         self.array = array
-        self.edges = _edges(array.chunks)
+        self.edges = edges_of(array.chunks)
         self._names = {"cut": f"{name}-cut", "relay": f"{name}-relay"}
         self.routes = _routes.routes(self.edges, {o: spec.with_planes(b) for o, b in needs.items()})
 
@@ -196,16 +200,33 @@ class _Source:
 
 def _layer(work: Work, arrays: Sequence[Any], numbers: Sequence[Any], of: Sequence[int], name: str) -> Any:
     """Tasks that compute the outputs ``of``, which have the same chunks, and the edges of these."""
-    from dask.task_spec import DataNode, List, Task, TaskRef
+    from dask.task_spec import List, Task, TaskRef
 
-    sources = [_edges(a.chunks) for a in arrays]
+    sources = [edges_of(a.chunks) for a in arrays]
     edges = result_edges(work, of[0], sources)
     boxes: dict[Index, list[Box | None]] = {}
-    needs: list[dict[Index, Box]] = [{} for _ in arrays]
     for o in itertools.product(*(range(len(e) - 1) for e in edges)):
         box = _routes.chunk_box(edges, o)
         boxes[o] = [box if k in of else None for k in range(len(work.outputs))]
-        for k, read in enumerate(work.reads(boxes[o])):
+    tasks, takes, given = inputs_of(work, arrays, boxes, name, len(of) > 1)
+    refs = List(*(TaskRef((n.name,)) for n in numbers))
+    pad = (0,) * (len(work.outputs[of[0]].shape) - len(edges))
+    for o, wanted in boxes.items():
+        key = (name, *_planes_first(work.outputs[of[0]], o)) if len(of) == 1 else (name, *o, *pad)
+        tasks[key] = Task(key, compute, given, wanted, takes[o], refs, len(of) == 1)
+    return tasks, edges
+
+
+def inputs_of(
+    work: Work, arrays: Sequence[Any], boxes: Mapping[Index, Sequence[Box | None]], name: str, apart: bool = False
+) -> tuple[dict[Any, Any], dict[Index, Any], Any]:
+    """Tasks that bring what boxes of the outputs read, what each takes of them, and the work: ``apart`` or where it is large
+    a task of its own."""
+    from dask.task_spec import DataNode, List, TaskRef
+
+    needs: list[dict[Index, Box]] = [{} for _ in arrays]
+    for o, wanted in boxes.items():
+        for k, read in enumerate(work.reads(wanted)):
             needs[k][o] = read
     parts = [
         _Source(a, f"{name}-{k}", spec, needs[k]) for k, (a, spec) in enumerate(zip(arrays, work.inputs, strict=True))
@@ -214,15 +235,10 @@ def _layer(work: Work, arrays: Sequence[Any], numbers: Sequence[Any], of: Sequen
     for part in parts:
         tasks.update(part.tasks())
     given: Any = work
-    if len(of) > 1 or len(pickle.dumps(work)) > _LARGE:
+    if apart or len(pickle.dumps(work)) > _LARGE:
         tasks[f"{name}-work"] = DataNode(f"{name}-work", work)
         given = TaskRef(f"{name}-work")
-    refs = List(*(TaskRef((n.name,)) for n in numbers))
-    pad = (0,) * (len(work.outputs[of[0]].shape) - len(edges))
-    for o, wanted in boxes.items():
-        key = (name, *_planes_first(work.outputs[of[0]], o)) if len(of) == 1 else (name, *o, *pad)
-        tasks[key] = Task(key, compute, given, wanted, List(*(p.taken(o) for p in parts)), refs, len(of) == 1)
-    return tasks, edges
+    return tasks, {o: List(*(p.taken(o) for p in parts)) for o in boxes}, given
 
 
 def _planes_first(spec: Spec, index: Index) -> Index:
@@ -243,10 +259,10 @@ def results(work: Work, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> t
     from dask.task_spec import Task, TaskRef
 
     token = sys.modules["dask.base"].tokenize(work.token(), *(a.name for a in (*arrays, *numbers)))
-    edges_of = [_edges(a.chunks) for a in arrays]
+    sources = [edges_of(a.chunks) for a in arrays]
     alike: dict[Any, list[int]] = {}
     for o in range(len(work.outputs)):
-        grid = result_edges(work, o, edges_of)
+        grid = result_edges(work, o, sources)
         alike.setdefault(repr((grid, len(work.outputs[o].shape))), []).append(o)
     made: dict[int, Any] = {}
     for of in alike.values():
@@ -329,7 +345,7 @@ def call(program: Program, arrays: tuple[Any, ...], out: Any, named: dict[str, A
     of = [p.array for p in program.inputs]
     stand_ins, sources, numbers = _split(given, [p.name for p in program.inputs], of)
     work = ProgramWork(program, stand_ins, options, "chunks of Dask")
-    made: Sequence[Any] = results(work, sources, numbers)
+    made: Sequence[Any] = _by_passes(program, work, stand_ins, of, sources, numbers, options)
     if region is not None:
         shapes = [s.extents for s in work.outputs]
         boxes = _regions.boxes_of(region, program._names, shapes)
@@ -339,6 +355,30 @@ def call(program: Program, arrays: tuple[Any, ...], out: Any, named: dict[str, A
     elif like is not None:
         made = [_xarray.wrapped(r, like) for r in made]
     return made[0] if program._single else Outputs(made, program._names)
+
+
+def _by_passes(
+    program: Program,
+    work: ProgramWork,
+    given: Sequence[Any],
+    of: Sequence[bool],
+    sources: Sequence[Any],
+    numbers: Sequence[Any],
+    options: Mapping[str, Any],
+) -> Sequence[Any]:
+    """The results; ``of``: which inputs are arrays."""
+    from tessera import _lazy_passes, _passes
+
+    passes = _passes.passes_of(program) if _passes.is_needed(program) else None
+    if passes is None or passes.why_not:
+        return results(work, sources, numbers)
+    arrays, more = iter(sources), iter(numbers)
+    by_input = {
+        k: next(arrays) if is_array else next(more)
+        for k, (value, is_array) in enumerate(zip(given, of, strict=True))
+        if is_array or value is LATER
+    }
+    return _lazy_passes.results(program, passes, given, by_input, options)
 
 
 def _sliced(result: Any, spec: Spec, box: Box, like: Any) -> Any:

@@ -26,6 +26,9 @@ class Method:
     def emit(self, target: str = "c", *args: Any, options: Mapping[str, Any] | None = None, **named: Any) -> Emitted:
         return self._of.emit(target, self._instance, *args, options=options, **named)
 
+    def reads(self, region: Any, /, *args: Any, **named: Any) -> tuple[Any, ...]:
+        return self._of.reads(region, self._instance, *args, **named)
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._of, name)
         return functools.partial(found, self._instance) if inspect.ismethod(found) and name != "clear" else found

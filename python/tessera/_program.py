@@ -259,20 +259,26 @@ class Program:
 
     def reads(self, region: Any, *arrays: Any, output: str | None = None, **named: Any) -> tuple[Any, ...]:
         """What ``program(..., region=region)`` reads of every input, for inputs or shapes of inputs: tuples of slices, None
-        for numbers. Of several outputs ``output`` names one."""
-        options = _options.run(self._take_options(named))
+        for numbers. Of several outputs ``output`` names one, or ``region`` as {name: slices}."""
+        options = self._take_options(named)
+        return self._reads(region, self._shaped(arrays, named), output, options)
+
+    def _reads(
+        self, region: Any, inputs: tuple[Any, ...], output: str | None, options: dict[str, Any]
+    ) -> tuple[Any, ...]:
         names = self._names
+        if isinstance(region, Mapping) and len(region) == 1 and output is None:
+            output, region = next(iter(region.items()))
         if output is None and len(names) > 1:
             raise ArgumentError(f"output is not given, expected one of {', '.join(names)}")
         if output is not None and output not in names:
             raise ArgumentError(f"output is {_given.shown(output)}, expected one of {', '.join(names)}")
         place = 0 if output is None else names.index(output)
-        inputs = self._shaped(arrays, named)
         shape = self._core.whole_shapes(inputs, [None] * len(inputs))[place]
         begin, end = _regions.box_of(region, shape, names[place])
         return tuple(
             None if box is None else tuple(slice(b, e) for b, e in zip(*box, strict=True))
-            for box in self._core.reads(inputs, place, begin, end, options)
+            for box in self._core.reads(inputs, place, begin, end, _options.run(options))
         )
 
     def tasks(self, src: Any, dst: Any, **options: Any) -> Tasks:
@@ -285,10 +291,13 @@ class Program:
 
     def submit(self, *arrays: Any, out: Any = None, **named: Any) -> Run:
         """The same in another thread: a ``concurrent.futures.Future``. Arrays on a GPU are put into their stream at
-        once, and the future is done."""
+        once, and the future is done, as it is with lazy arrays."""
         cancel = named.get("cancel")
+        lazy = "dask.array" in sys.modules and _lazy.any_of(arrays, named)
         if cancel is None:
-            cancel = named["cancel"] = _core.Cancel()
+            cancel = _core.Cancel()
+            if not lazy:
+                named["cancel"] = cancel
         elif not isinstance(cancel, _core.Cancel):
             raise ArgumentError(f"cancel is {_given.shown(cancel)}, expected a tessera.Cancel")
         run = Run(cancel)
@@ -296,7 +305,7 @@ class Program:
         def work() -> None:
             run._work(lambda: self(*arrays, out=out, **named))
 
-        if any(map(_on_device, arrays)) or any(map(_on_device, named.values())):
+        if lazy or any(map(_on_device, arrays)) or any(map(_on_device, named.values())):
             work()
             return run
         try:
@@ -368,7 +377,7 @@ class Program:
         if shapes is None or isinstance(shapes, Mapping):
             return _given.by_name("shapes", shapes, '{"image": (1080, 1920)}')
         arrays = [p.name for p in self.inputs if p.array]
-        if len(arrays) == 1 and _is_shape(shapes):
+        if len(arrays) == 1 and is_shape(shapes):
             return {arrays[0]: shapes}
         wanted = ", ".join(f'"{name}": (...)' for name in arrays)
         raise ArgumentError(
@@ -431,6 +440,7 @@ class Program:
                 raise ArgumentError(
                     f"{name!r} is neither an input nor an option of a run",
                     (f"inputs: {', '.join(self._places)}", f"options: {', '.join(_options.RUN)}"),
+                    _given.near(name, [*self._places, *_options.RUN, "region", "out"]),
                 )
             if place < len(arrays):
                 raise ArgumentError(f"input {name!r} is given twice")
@@ -448,7 +458,7 @@ class Program:
             arrays, named = (), {p.name: next(given) if p.array else None for p in ports} | named
         inputs, _ = _xarray.unwrapped(self._in_order(arrays, named))
         return tuple(
-            (_ports.hollow(v, p) if _is_shape(v) else _arrays.stand_in(v, p.name)) if p.array else v
+            (_ports.hollow(v, p) if is_shape(v) else _arrays.stand_in(v, p.name)) if p.array else v
             for v, p in zip(inputs, self.inputs, strict=False)
         )
 
@@ -535,6 +545,6 @@ _EMIT = (
 )
 
 
-def _is_shape(given: Any) -> bool:
+def is_shape(given: Any) -> bool:
     """Whether numbers are extents, not what an array would be made of."""
     return isinstance(given, tuple | list) and all(isinstance(n, numbers.Real) for n in given)

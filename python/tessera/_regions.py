@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tessera import _given
 from tessera._errors import ArgumentError
@@ -61,6 +62,14 @@ def _written(part: slice) -> str:
     return ":".join("" if bound is None else str(bound) for bound in (part.start, part.stop))
 
 
+def _row(given: Any) -> str:
+    """The slice of a row, of the one that is given or of some."""
+    if isinstance(given, bool) or not isinstance(given, SupportsIndex) or getattr(given, "ndim", 0) != 0:
+        return "10:11"
+    row = operator.index(given)
+    return f"{row}:{row + 1 or ''}"
+
+
 def box_of(region: Any, shape: Sequence[int], name: str) -> Box:
     """A region of an output of this shape: slices as ``np.s_`` makes them."""
     given = region if isinstance(region, tuple) else (region,)
@@ -79,10 +88,13 @@ def box_of(region: Any, shape: Sequence[int], name: str) -> Box:
         if not isinstance(part, slice):
             raise ArgumentError(
                 f"the region of {name!r} has {_given.shown(part)} along dimension {d}, expected a slice",
-                help="np.s_[10:20, 5:9] is ten rows of four points; one row is 10:11",
+                help=f"np.s_[10:20, 5:9] is ten rows of four points; one row is {_row(part)}",
             )
         if part.step not in (None, 1):
-            raise ArgumentError(f"the region of {name!r} has the step {part.step} along dimension {d}, expected 1")
+            raise ArgumentError(
+                f"the region of {name!r} has the step {_given.shown(part.step)} along dimension {d}, expected 1",
+                help="leave the step out, and take every other point of the result",
+            )
         bounds = (part.start, part.stop)
         first, last = (
             otherwise if b is None else _given.whole(f"a bound of the region of {name!r}", b)

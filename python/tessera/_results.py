@@ -25,7 +25,7 @@ class Outputs(tuple[Any, ...]):
             try:
                 return super().__getitem__(self._names.index(key))
             except ValueError:
-                raise KeyError(key) from None
+                raise KeyError(f"there is no output {key!r}, the outputs are {', '.join(self._names)}") from None
         return super().__getitem__(key)
 
     def __getattr__(self, name: str) -> Any:

@@ -10,7 +10,8 @@ from typing import Any
 
 from tessera import _given, _options
 from tessera._errors import ArgumentError
-from tessera._tasks import Task, Tasks, tasks
+from tessera._stored_passes import Rows
+from tessera._tasks import Task, Tasks, listed
 
 Shown = Callable[[int, int], object]
 
@@ -28,7 +29,7 @@ def store(what: Any, src: Any, dst: Any, *, client: Any = None, progress: Any = 
     if client is not None:
         options.setdefault("threads", 1)  # there are as many tasks at once as cores
     options.setdefault("least_tasks", _PER_CORE * _cores(client))
-    made = tasks(what, src, dst, **options)
+    made = listed(what, src, dst, lambda rows: _parts(rows, client), **options)
     run_all(made, client, progress)
     made._close()
 
@@ -55,6 +56,21 @@ def run_all(all_tasks: Tasks, client: Any, progress: Any) -> None:
 
 def _run(task: Task) -> str:
     return task.run()
+
+
+def _part(rows: Rows) -> list[bytes]:
+    return rows.run()
+
+
+def _parts(rows: Sequence[Rows], client: Any) -> list[list[bytes]]:
+    """What rows come to, in their order."""
+    distributed = sys.modules.get("distributed")
+    if client is None:
+        return [r.run() for r in rows]
+    if distributed is not None and isinstance(client, distributed.Client):
+        found: list[list[bytes]] = client.gather(client.map(_part, rows, pure=False))
+        return found
+    return [f.result() for f in [client.submit(_part, r) for r in rows]]
 
 
 def _elsewhere(left: Sequence[Task], client: Any) -> Iterable[Any]:

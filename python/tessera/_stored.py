@@ -294,7 +294,7 @@ def opened(given: Any, name: str) -> Stored:
     if isinstance(given, str | os.PathLike):
         path = os.fspath(given)
         if not os.path.exists(path):
-            raise IoError(f"there is no file {path!r} for {name!r}")
+            raise IoError(f"there is no file {path!r}, which is to be {name}")
         if path.rstrip("/").endswith(".npy"):
             import numpy as np
 

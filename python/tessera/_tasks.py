@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from tessera import _given, _grids, _regions, _routes, _stored
+from tessera import _given, _grids, _regions, _routes, _stored, _stored_passes
 from tessera._arrays import move_axis
 from tessera._errors import ArgumentError, Error
 from tessera._journal import Head, Journal, head_of
 from tessera._lazy import scaled
 from tessera._regions import Box
 from tessera._stored import Stored
+from tessera._stored_passes import Plan, Run
 from tessera._works import FilterWork, ProgramWork, Spec, Work, hollow
 
 if TYPE_CHECKING:
@@ -251,9 +252,12 @@ def work_of(what: Any, src: Any, named: dict[str, Any]) -> tuple[Work, list[Stor
         made = what(*args, **named)
         if isinstance(made, tuple) and isinstance(made[0], FilterWork):
             return made[0], list(made[1]), [None]
+    name = getattr(what, "__name__", "") if callable(what) else ""
+    module = getattr(what, "__module__", None) or ""
     raise ArgumentError(
-        f"{_given.shown(what)} has no tasks, expected a program, a pipeline or a named filter",
-        help="write ts.tasks(ts.gaussian, source, target, sigma=2)",
+        f"{name or _given.shown(what)} has no tasks, expected a program, a pipeline or a named filter",
+        ("functions of tessera.ndimage take arrays in memory",) if module.startswith("tessera.ndimage") else (),
+        "write ts.tasks(ts.gaussian, source, target, sigma=2)",
     )
 
 
@@ -453,8 +457,36 @@ def tasks(
     Every task leaves a marker in the folder ``journal``, ``<dst>.tessera`` where none is given. With ``resume`` tasks that
     have one do nothing; that a program, its options, its inputs or its targets are others is an error. Without, and where
     ``dst`` was made again, all begins anew."""
+    same = {"region": region, "chunks": chunks, "memory": memory, "least_tasks": least_tasks}
+    return listed(what, src, dst, None, journal=journal, resume=resume, **same, **options)
+
+
+def listed(
+    what: Any,
+    src: Any,
+    dst: Any,
+    run: Run | None,
+    *,
+    region: Any = None,
+    chunks: Any = "auto",
+    memory: int | str = "1GiB",
+    least_tasks: int = 1,
+    journal: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    **options: Any,
+) -> Tasks:
+    """The tasks. ``run`` computes what totals of whole images are made of; without it, nothing that has some is taken."""
     work, sources, axes = work_of(what, src, options)
     given = _given_targets(work, dst)
+    wanted = [o for o, g in enumerate(given) if g is not None]
+    passes = _stored_passes.needed(work, wanted)
+    plan: Plan | None = None
+    if passes is not None and isinstance(work, ProgramWork):
+        if run is None:
+            _stored_passes.refuse_tasks(work, wanted)
+        plan = Plan(passes, work, sources, wanted)
+        work, sources = plan.work, plan.sources
+        given, axes = [given[o] for o in plan.outputs], [axes[o] for o in plan.outputs]
     folder = Path(journal) if journal is not None else next((j for j in map(_stored.journal_of, given) if j), None)
     if resume and folder is None:
         raise ArgumentError(
@@ -466,7 +498,10 @@ def tasks(
     targets = _targets(work, given, sources, axes)
     work.check([o for o, t in enumerate(targets) if t is not None])
     least = _given.whole("least_tasks", least_tasks, 1)
-    parts = _parts(work, sources, targets, region, chunks, _grids.memory_of(memory), least)
+    most = _grids.memory_of(memory)
+    parts = _parts(work, sources, targets, region, chunks, most, least)
+    if plan is not None and run is not None:
+        plan.fill(run, lambda w, s, of, box: _cost(w, [a.chunks() for a in s], of, box)[0], most, least)
     job = Job(work, sources, targets, parts, None if folder is None else Journal(folder), bool(resume))
     if job.journal is None:
         return Tasks(job)

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast, overload
 
-from tessera import _core, _given, _options, _xarray
+from tessera import _channels, _core, _given, _options, _xarray
 from tessera._arrays import is_uniform, move_axis, stand_in
 from tessera._builder import Builder, DType, builders, dtype_name
 from tessera._errors import ArgumentError
@@ -31,10 +31,9 @@ from tessera._parameters import (
     _Parameter,
     _plane_names,
 )
-from tessera._ports import Port
-from tessera._program import Program, Run
-from tessera._regions import InputWindow
-from tessera._results import Emitted, Explanation, Outputs
+from tessera._program import Program, Run, is_shape
+from tessera._regions import InputWindow, Locality
+from tessera._results import Emitted, Explanation
 from tessera._store import store
 from tessera._tasks import Tasks, tasks
 from tessera._values import Value
@@ -113,12 +112,12 @@ class Pipeline:
         options = self._take_options(named)
         program, inputs = self._bound(args, named, axis)
         if out is not None:
-            result = program(*inputs, out=self._targets(program, out, axis), **options)
-            return self._given(program, out, self._shown(program, result, axis))
+            result = program(*inputs, out=_channels.targets(program, out, axis), **options)
+            return _channels.in_place(out, _channels.shown(program, result, axis))
         result = program(*inputs, **options)
         if plain is not None and not options and axis is None:
             self._remember(plain, program, args, named)
-        return self._shown(program, result, axis)
+        return _channels.shown(program, result, axis)
 
     def _window(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
         """A part of the results, ``region=np.s_[10:20, 5:9]``; channels are not counted among the dimensions."""
@@ -126,10 +125,10 @@ class Pipeline:
         axis = self._axis(named)
         options = self._take_options(named)
         program, inputs = self._bound(args, named, axis)
-        targets = None if out is None else self._targets(program, out, axis)
+        targets = None if out is None else _channels.targets(program, out, axis)
         result = program(*inputs, out=targets, region=region, **options)
-        shown = self._shown(program, result, axis)
-        return shown if out is None else self._given(program, out, shown)
+        shown = _channels.shown(program, result, axis)
+        return shown if out is None else _channels.in_place(out, shown)
 
     def tasks(self, /, src: Any, dst: Any, **options: Any) -> Tasks:
         """Picklable, restartable tasks that compute from files to files: see :func:`tessera.tasks`."""
@@ -141,16 +140,43 @@ class Pipeline:
 
     def submit(self, /, *args: Any, out: Any = None, **named: Any) -> Run:
         """The same in another thread: a ``concurrent.futures.Future``. Results have their channels last."""
+        asked = "region" in named and "region" not in self._signature.parameters
+        part = {"region": named.pop("region")} if asked else {}
         axis = self._axis(named)
         options = self._take_options(named)
         program, inputs = self._bound(args, named, axis)
-        return program.submit(*inputs, out=None if out is None else self._targets(program, out, axis), **options)
+        targets = None if out is None else _channels.targets(program, out, axis)
+        return program.submit(*inputs, out=targets, **options, **part)
 
     def output_shapes(self, /, *args: Any, **named: Any) -> tuple[tuple[int, ...], ...]:
         """Shapes of the results for these arguments, channels last."""
         axis = self._axis(named)
         program, inputs = self._bound(args, named, axis)
         return program.output_shapes(*inputs)
+
+    def locality(self, /, *args: Any, **named: Any) -> tuple[Locality, ...]:
+        """Of every output what a point of it depends on, for arguments like these: see :meth:`Program.locality`."""
+        return self.compile(*args, **named).locality()
+
+    def reads(self, region: Any, /, *args: Any, **named: Any) -> tuple[Any, ...]:
+        """What ``pipeline(..., region=region)`` reads of every input of its program: see :meth:`Program.reads`. Of several
+        outputs ``output`` names one. A shape will do for an array whose type and rank an annotation says."""
+        axis = self._axis(named)
+        output = None if "output" in self._signature.parameters else named.pop("output", None)
+        options = self._take_options(named)
+        if not any(map(_is_array, (*args, *named.values()))) and not any(
+            isinstance(a, ImageType) for a in self._annotations.values()
+        ):
+            raise ArgumentError(
+                f"{self._name()} is given no array, and no annotation says what a shape is of",
+                help=f'give an array, or write {next(iter(self._signature.parameters), "image")}: ts.Image["float32", 2]',
+            )
+        program, inputs = self._bound(args, named, axis, partly=True, shapes=True)
+        for port, value in zip(program.inputs, inputs, strict=True):
+            if port.array and value is inspect.Parameter.empty:
+                raise ArgumentError(f"{port.name!r} is not given", help="give an array, or its shape")
+        given = tuple(None if i is inspect.Parameter.empty else i for i in inputs)
+        return program._reads(region, program._shaped(given, {}), output, options)
 
     def compile(self, /, *args: Any, **named: Any) -> Program:
         """The program for arguments like these. Arrays may be left out whose type and rank an annotation says, or be
@@ -171,7 +197,7 @@ class Pipeline:
         axis = self._axis(named)
         cancel = None if "cancel" in self._signature.parameters else named.pop("cancel", None)
         program, inputs = self._bound(args, named, axis)
-        return self._shown(program, program.interpret(*inputs, cancel=cancel), axis)
+        return _channels.shown(program, program.interpret(*inputs, cancel=cancel), axis)
 
     def emit(self, target: str = "c", *args: Any, options: Mapping[str, Any] | None = None, **named: Any) -> Emitted:
         """The code of a target, the same that runs, for arguments like these; ``options`` as :meth:`Program.emit` takes them.
@@ -266,12 +292,22 @@ class Pipeline:
         return {n: named.pop(n) for n in tuple(named) if n not in known and _options.is_run_option(n)}
 
     def _bound(
-        self, args: tuple[Any, ...], named: dict[str, Any], axis: int | None, partly: bool = False
+        self,
+        args: tuple[Any, ...],
+        named: dict[str, Any],
+        axis: int | None,
+        partly: bool = False,
+        shapes: bool = False,
     ) -> tuple[Program, list[Any]]:
+        """The program, and its inputs in order. ``partly``: what an annotation says may be left out; ``shapes``: extents
+        stand for arrays whose type one says."""
         try:
             bound = (self._signature.bind_partial if partly else self._signature.bind)(*args, **named)
         except TypeError as why:
-            raise ArgumentError(f"{self._name()}: {why}", help=f"it takes {self._signature}") from None
+            unknown = next((n for n in named if n not in self._signature.parameters), None)
+            words = [*self._signature.parameters, *_options.RUN, "region", "out", "channel_axis"]
+            near = "" if unknown is None else _given.near(unknown, words)
+            raise ArgumentError(f"{self._name()}: {why}", help=f"{near} it takes {self._signature}".lstrip()) from None
         bound.apply_defaults()
         parameters: dict[str, list[_Parameter]] = {}
         inputs: list[Any] = []
@@ -283,7 +319,11 @@ class Pipeline:
                 values = bound.arguments[name] if several else [bound.arguments[name]]
             parameters[name] = []
             for value in values:
-                parameter, given = self._parameter(name, value, axis)
+                wanted = self._annotations.get(name)
+                if shapes and isinstance(wanted, ImageType) and is_shape(value):
+                    parameter, given = self._of_type(name, wanted), _channels.last(value, wanted, axis)
+                else:
+                    parameter, given = self._parameter(name, value, axis)
                 parameters[name].append(parameter)
                 if parameter.types:
                     inputs.extend(given)
@@ -505,8 +545,10 @@ class Pipeline:
             result = result.image
         if not isinstance(result, (Image, Value)):
             raise ArgumentError(
-                f"{self._name()} returns {result!r}" + (f" as {name!r}" if name else ""),
-                help="return an image or a value, or a dictionary of them by name",
+                f"{self._name()} returns {_given.shown(result)}" + (f" as {name!r}" if name else ""),
+                help="make the array a parameter of the pipeline"
+                if _is_array(result)
+                else "return an image or a value, or a dictionary of them by name",
             )
         if result._b is not builder:
             raise ArgumentError(
@@ -516,42 +558,6 @@ class Pipeline:
         if isinstance(result, Image) and not result._strides:
             return result._id
         return stage(result, builder.name(None, name or "result") if isinstance(result, Value) else None)._id
-
-    def _shown(self, program: Program, result: Any, axis: int | None) -> Any:
-        """Channels back to where they were."""
-        if axis is None or axis == -1:
-            return result
-        if isinstance(result, Outputs):
-            of = zip(result, program.outputs, strict=True)
-            moved = [move_axis(r, -1, axis) if p.has_planes else r for r, p in of]
-            return Outputs(moved, result.keys())
-        return move_axis(result, -1, axis) if program.outputs[0].has_planes else result
-
-    def _targets(self, program: Program, out: Any, axis: int | None) -> Any:
-        """Arrays to write to, with their channels last."""
-        if axis is None or axis == -1:
-            return out
-        ports = program.outputs
-
-        def moved(array: Any, port: Port) -> Any:
-            return move_axis(array, axis, -1) if port.has_planes and array is not None else array
-
-        if isinstance(out, Mapping):
-            by_name = {p.name: p for p in ports}
-            return {n: moved(o, by_name[n]) if n in by_name else o for n, o in out.items()}
-        if isinstance(out, tuple | list):
-            return [moved(o, p) for o, p in zip(out, ports, strict=False)] if len(out) == len(ports) else out
-        return moved(out, ports[0])
-
-    def _given(self, program: Program, out: Any, result: Any) -> Any:
-        """The arrays that were given to be written to, in the places of those that share their memory."""
-        if not isinstance(result, Outputs):
-            given = next(iter(out.values()), None) if isinstance(out, Mapping) else out
-            given = given[0] if isinstance(given, tuple | list) else given
-            return result if given is None else given
-        names = result.keys()
-        arrays = [out.get(n) for n in names] if isinstance(out, Mapping) else list(out)
-        return Outputs([r if o is None else o for o, r in zip(arrays, result, strict=True)], names)
 
 
 _MOST = 64  # programs that a pipeline keeps

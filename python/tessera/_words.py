@@ -56,6 +56,7 @@ def _said(found: re.Match[str]) -> str:
 
 def in_python(text: str) -> str:
     """A sentence of the library that names options as it takes them, as one that names arguments."""
+    text = text.replace("output '1' ", "output 'out' ")  # that has no name
     return _NAME.sub(_said, text) if "option " in text else text
 
 

@@ -66,9 +66,12 @@ def _run_options(given: Mapping[str, Any], what: str) -> dict[str, Any]:
 
 def _refused(name: str, why: str, call: str, what: str) -> ArgumentError:
     at_once = f"target[...] = {call}(source[...])" if what == "tasks" else f"{call}(image.compute())"
+    by_passes = (
+        "; files that do not are for the command: tessera run --memory 4GiB" if "a loop with a test" in why else ""
+    )
     return ArgumentError(
         f"{name!r} cannot be computed chunk by chunk: {why}, so that any chunk takes the whole input",
-        help=f"where that fits into memory, compute all at once: {at_once}",
+        help=f"where that fits into memory, compute all at once: {at_once}{by_passes}",
     )
 
 
@@ -128,10 +131,10 @@ class ProgramWork(Work):
             raise ArgumentError(f"{len(given)} inputs are given, expected {len(program.inputs)}: {wanted}")
         self.program = program
         self._what = what
-        self._options = _run_options(options, what)
+        self.options = _run_options(options, what)
         arrays = [0 if g is LATER else g for g in given]
         extents = program._core.whole_shapes(arrays, [None] * len(arrays))  # and whether types and ranks fit
-        self._given = tuple(None if p.array or g is LATER else g for p, g in zip(program.inputs, given, strict=True))
+        self.given = tuple(None if p.array or g is LATER else g for p, g in zip(program.inputs, given, strict=True))
         self.inputs = tuple(
             Spec(p.name, tuple(g.shape), p.numpy_type, tuple(range(p.rank)))
             for p, g in zip(program.inputs, given, strict=True)
@@ -151,13 +154,13 @@ class ProgramWork(Work):
     def reads(self, boxes: Sequence[Box | None]) -> tuple[Box, ...]:
         specs = iter(self.inputs)
         arrays = []
-        for port, number in zip(self.program.inputs, self._given, strict=True):
+        for port, number in zip(self.program.inputs, self.given, strict=True):
             if port.array:
                 spec = next(specs)
                 arrays.append(hollow(spec.shape, spec.dtype))
             else:
                 arrays.append(0 if number is None else number)
-        options = _options.run(self._options)
+        options = _options.run(self.options)
         found: list[list[Box]] = [[] for _ in self.inputs]
         for o, box in enumerate(boxes):
             if box is not None:
@@ -172,7 +175,7 @@ class ProgramWork(Work):
         inputs: list[Any] = []
         at: list[Box | None] = []
         arrays, more = iter(zip(windows, places, self.inputs, strict=True)), iter(numbers)
-        for port, number in zip(self.program.inputs, self._given, strict=True):
+        for port, number in zip(self.program.inputs, self.given, strict=True):
             if port.array:
                 window, place, spec = next(arrays)
                 inputs.append(window)
@@ -181,7 +184,7 @@ class ProgramWork(Work):
                 inputs.append(next(more) if number is None else number)
                 at.append(None)
         shapes = [p.window_shape(b) for b, p in zip(boxes, self.program.outputs, strict=True)]
-        return self.program._core.run_region(inputs, at, boxes, shapes, None, _options.run(self._options))
+        return self.program._core.run_region(inputs, at, boxes, shapes, None, _options.run(self.options))
 
     def reach(self, output: int, source: int) -> tuple[Reach, ...]:
         inputs = self.program.locality()[output].inputs
@@ -190,8 +193,8 @@ class ProgramWork(Work):
     def said(self) -> dict[str, Any]:
         return {
             "program": _hash(_SPAN.sub("", self.program.graph_text())),
-            "numbers": _given.same(self._given),
-            "options": _loud(self._options),
+            "numbers": _given.same(self.given),
+            "options": _loud(self.options),
         }
 
 

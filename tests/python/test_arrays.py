@@ -103,7 +103,7 @@ class NumPy(unittest.TestCase):
         for wrong, message, help in (
             (image.astype(np.float64), "'image' is an array of float64, expected float32", "image.astype('float32')"),
             (image.astype(np.int64), "'image' is an array of int64, expected float32", "image.astype('float32')"),
-            (image.astype(np.complex64), "complex64, expected float32", "astype('float32')"),
+            (image.astype(np.complex64), "complex64, expected float32", "image.real"),
             (image.astype(">f4"), "'image' has foreign byte order, >f4", "image.astype(image.dtype.newbyteorder('='))"),
             (image.astype(object), "an array of object", "image.astype('float32')"),
             (image.astype("M8[s]"), "datetime64", ""),

@@ -10,6 +10,7 @@ import weakref
 
 import numpy as np
 import tessera as ts
+import tessera.ndimage
 from programs import photo
 
 image, struct = photo((6, 7)), np.zeros((4, 5), [("r", "u1"), ("g", "u1"), ("b", "u1")])
@@ -172,6 +173,48 @@ class Misuse(unittest.TestCase):
         for f in (lambda: ts.coord(0), lambda: ts.extent(0), lambda: ts.over(1).sum(lambda i: i), lambda: ts.stage(3)):
             with self.assertRaisesRegex(ts.ArgumentError, "outside of a pipeline"):
                 f()
+
+
+class Words(unittest.TestCase):
+    """Names and numbers that are nearly right: the message says which one is."""
+
+    def test_what_is_nearly_right(self):
+        program = ts.Program.from_text(
+            "stencil f(vector#2 float X, float g) { return g * X@[0,1]; } parameter M, N; vector#2 float image[M,N];"
+            "float gain; return f(image:mirror, gain);"
+        )
+
+        @ts.pipeline
+        def scaled(image, amount=2.0):
+            return {"sharp": amount * image, "smooth": image.mirror()[0, 1]}
+
+        rows = np.s_[2:4]
+        for call, text in (
+            (lambda: program(image, gian=2), r"help: did you mean 'gain'\?"),
+            (lambda: program(image, gain=2, treads=2), "did you mean 'threads'"),
+            (lambda: scaled(image, amuont=2), r"did you mean 'amount'\? it takes \(image, amount=2.0\)"),
+            (lambda: scaled(image, regoin=rows), "did you mean 'region'"),
+            (lambda: scaled(image, width=2), r"help: it takes \(image, amount=2.0\)"),
+            (lambda: program(image, gain=1, region=3), "one row is 3:4"),
+            (lambda: program(image, gain=1, region=np.int64(-1)), "one row is -1:$"),
+            (lambda: program(image, gain=1, region=np.array([1, 5])), r"has array\(\[1, 5\]\) .*\n.*one row is 10:11"),
+            (lambda: program(image, gain=1, region=np.s_[::2]), "leave the step out"),
+            (lambda: program(image, gain=1, out=np.empty((6, 7), ">f4")), "give an array of the byte order"),
+            (lambda: program(image.astype("c8"), gain=1), "write image.real, or image.imag"),
+            (lambda: built(lambda a: program(a, 2)), "is an image of a pipeline, expected an array"),
+            (lambda: built(lambda a: ts.gaussian(a, 2)), "is an image of a pipeline, expected an array"),
+            (lambda: built(lambda a: image), r"returns array\(.*\.\.\.\n.*make the array a parameter"),
+            (lambda: built(lambda a: a / a.max(), image, region=rows), "output 'out' has no windows"),
+            (lambda: ts.tasks(ts.ndimage.laplace, image, "x.zarr"), "laplace has no tasks, .*\n.*arrays in memory"),
+            (lambda: scaled.store("gone.zarr", "x.zarr"), "no file 'gone.zarr', which is to be the source"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ts.Error, text):
+                call()
+        with self.assertRaisesRegex(KeyError, "no output 'soft', the outputs are sharp, smooth"):
+            scaled(image)["soft"]
+        wanted = scaled.reads(rows, image, output="smooth")
+        self.assertEqual(scaled.reads({"smooth": rows}, image), wanted)
+        np.testing.assert_array_equal(ts.gaussian(image, np.array(2.0)), ts.gaussian(image, 2.0))
 
 
 class Arguments(unittest.TestCase):

@@ -215,6 +215,8 @@ def _check(test: unittest.TestCase, name: str, seed: str) -> None:
         expected = _scipy(name, image, arguments, keywords)
         found = getattr(ndimage, name)(image, *arguments, **keywords)
     text = f"{seed}: {image.dtype} {image.shape} {arguments} {keywords}"
+    if name not in GLOBAL:
+        _check_part(test, case, getattr(ndimage, name), found, image, arguments, keywords, text)
     test.assertEqual(expected.dtype, found.dtype, text)
     test.assertEqual(expected.shape, found.shape, text)
     if expected.dtype.kind in "fc":
@@ -235,6 +237,35 @@ def _check(test: unittest.TestCase, name: str, seed: str) -> None:
     test.assertFalse(different.any(), f"{text}\n{found}\n{expected}")
 
 
+def _check_part(
+    test: unittest.TestCase,
+    case: Case,
+    function: Any,
+    whole: Any,
+    image: Any,
+    arguments: Any,
+    keywords: dict[str, Any],
+    text: str,
+) -> None:
+    """A part of the result has the bits of the whole."""
+    starts = [case.random.randrange(n) for n in image.shape]
+    region = tuple(slice(s, case.random.randint(s + 1, n)) for s, n in zip(starts, image.shape))
+    wanted = whole[region]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        part = function(image, *arguments, **keywords, region=region)
+        out = np.zeros(wanted.shape, wanted.dtype)
+        function(image, *arguments, **{**keywords, "output": out}, region=region)
+    text = f"{text} {region}"
+    test.assertEqual(part.dtype, wanted.dtype, text)
+    test.assertEqual(part.shape, wanted.shape, text)
+    test.assertEqual(part.tobytes(), wanted.tobytes(), f"{text}\n{part}\n{wanted}")
+    test.assertFalse(np.shares_memory(part, image), text)
+    test.assertEqual(out.tobytes(), wanted.tobytes(), text)
+
+
+#: What depends on the whole image.
+GLOBAL = ("binary_propagation", "binary_fill_holes")
 ROUNDED = {
     "correlate",
     "convolve",

@@ -19,6 +19,8 @@ stencil f(vector#2 float X) { return X@[1,0]; } stencil g(vector#2 float X, floa
 parameter M, N; vector#2 float image[M,N]; m = max(image); a = f(image:clamped);
 return shifted = a, scaled = g(image, m);
 """
+RGB = ts.Image["uint8", 2, ("r", "g", "b")]
+ROW = ts.Image["float32", 1]
 IMAGE = np.random.default_rng(3).random((40, 60), np.float32)
 
 
@@ -88,6 +90,63 @@ class Regions(unittest.TestCase):
 
         part = edges(IMAGE, amount=2.0, region=np.s_[4:9, 0:7])
         np.testing.assert_allclose(part, edges(IMAGE, amount=2.0)[4:9, 0:7], atol=1e-6)
+
+        self.assertEqual(edges.submit(IMAGE, region=np.s_[4:9, 0:7]).result().shape, (5, 7))
+
+    def test_what_pipelines_read(self):
+        @ts.pipeline
+        def edges(picture, amount=0.5):
+            b = picture.mirror()
+            return amount * (b[0, 1] - b[0, -1])
+
+        region = np.s_[4:9, 0:7]
+        program = edges.compile(IMAGE)
+        self.assertEqual(edges.reads(region, IMAGE), program.reads(region, IMAGE, 0.5))
+        self.assertEqual(edges.reads(region, picture=IMAGE, amount=2, threads=1), ((slice(4, 9), slice(0, 8)), None))
+        self.assertEqual(edges.locality(IMAGE), program.locality())
+
+        @ts.pipeline(channel_axis=0)
+        def two(photo: RGB, gain: ts.f64):
+            right = photo.mirror().map(lambda c: ts.saturate(ts.uint8, gain * c[0, 1]))
+            return {"right": right, "red": photo.r, "most": photo.g.max()}
+
+        for shape in ((40, 60), (3, 40, 60), np.zeros((3, 40, 60), np.uint8)):
+            self.assertEqual(two.reads(region, shape, output="right")[0], (slice(4, 9), slice(0, 8)))
+        self.assertEqual(two.reads(region, (40, 60), 2.0, output="red"), ((slice(4, 9), slice(0, 7)), None))
+        photo = np.random.default_rng(6).integers(0, 256, (3, 40, 60), np.uint8)
+        part = two(photo, 0.5, region={"red": region})
+        np.testing.assert_array_equal(part.red, photo[0][region])
+        self.assertIsNone(part.right)
+        self.assertEqual([bool(p.depends_on_all) for p in two.locality()], [False, False, True])
+
+        class Scaled:
+            gain = 2
+
+            @ts.pipeline
+            def right(self, picture):
+                return self.gain * picture.mirror()[0, 1]
+
+        self.assertEqual(Scaled().right.reads(region, IMAGE), ((slice(4, 9), slice(0, 8)),))
+        self.assertEqual(Scaled().right.locality(IMAGE)[0].inputs["picture"][1].after, 1)
+
+        @ts.pipeline
+        def named(output: ROW, threads=1.0):
+            return output * threads
+
+        self.assertEqual(named.reads(np.s_[1:2], output=(5,)), ((slice(1, 2),), None))
+        for call, message in [
+            (lambda: edges.reads(region, (40, 60)), r"no annotation says .*\n.*picture: ts.Image"),
+            (lambda: edges.locality(), "'picture' is not given"),
+            (lambda: two.reads(region, (40, 60)), "output is not given, expected one of right, red, most"),
+            (lambda: two.reads(region, (40, 60), output="blue"), "output is 'blue', expected one of"),
+            (lambda: two.reads(region, output="red"), "'photo' is not given"),
+            (lambda: two.reads(region, (40,), output="red"), r"has the shape \(40,\), expected 3 dimensions"),
+            (lambda: two.reads(np.s_[0:41], (40, 60), output="red"), r"is 0:41 along dimension 0"),
+            (lambda: two.reads(np.s_[0:1], (40, 60), output="most"), "has no windows: stage .* reduces a whole image"),
+            (lambda: edges.reads(region, IMAGE, width=3), "unexpected keyword argument 'width'"),
+        ]:
+            with self.assertRaisesRegex(ts.ArgumentError, message):
+                call()
 
     def test_of_named_filters(self):
         photo = np.random.default_rng(5).integers(0, 256, (30, 44, 4), np.uint8)

@@ -362,10 +362,6 @@ class Refusals(Case):
             (lambda: program.store(source, (target, target)), "2 targets are given, expected 1"),
             (lambda: several.store(source, target), "one target is given, expected 3: sharp, smooth, valid"),
             (lambda: several.store(source, {}), "no target is given"),
-            (
-                lambda: ts.Program.from_text(GLOBAL).store(source, {"scaled": target}),
-                "'scaled' cannot be computed chunk by chunk: .* reduces a whole image",
-            ),
             (lambda: ts.store(ts.lowpass, source, target), "'lowpass' cannot be computed chunk by chunk"),
             (
                 lambda: ts.store(np.sin, source, target),

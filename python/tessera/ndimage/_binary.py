@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tessera import _core
+from tessera._errors import ArgumentError
 from tessera.ndimage import _windows
 from tessera.ndimage._steps import (
     BLOCK,
@@ -104,12 +105,12 @@ def _placed(structure: Structure, touched: Sequence[int], rank: int, places: Seq
     return structure._replace(shape=tuple(shape), lo=tuple(lo))
 
 
-def _result(image: Any, output: Any) -> Result:
+def _result(image: Any, output: Any, region: Any) -> Result:
     if isinstance(output, np.ndarray) or is_foreign(output):
         if type_name(output).startswith("complex"):
             raise TypeError("Complex output type not supported")
-        return Result(output, image)
-    result = Result(None, image)
+        return Result(output, image, region=region)
+    result = Result(None, image, region=region)
     result.type = "bool"
     return result
 
@@ -236,6 +237,15 @@ def _mask_of(mask: Any, image: Any) -> Any:
     return mask if type_name(mask) == "bool" else mask != 0
 
 
+def _check_whole(region: Any, what: str) -> None:
+    """Raises for a part of what is known only when all of it is."""
+    if region is not None:
+        raise ArgumentError(
+            f"region is given, but {what} on until nothing changes in the whole image",
+            help="leave region out, and take the part of the result: (...)[10:20, 5:9]",
+        )
+
+
 def _binary(
     input: Any,
     structure: Any,
@@ -247,12 +257,15 @@ def _binary(
     axes: Any,
     kinds: Sequence[bool],
     inverted: bool = False,
+    region: Any = None,
 ) -> Any:
     """Erosions (False) and dilations (True) in a row."""
     try:
         iterations = operator.index(iterations)
     except TypeError as why:
         raise TypeError("iterations parameter should be an integer") from why
+    if iterations < 1:
+        _check_whole(region, f"{iterations} iterations go")
     image = as_array(input)
     check_real(image)
     axes = checked_axes(axes, image.ndim)
@@ -265,7 +278,7 @@ def _binary(
         structures.append(made)
         centre = centre and holds
     mask = _mask_of(mask, image)
-    return _repeated(image, structures, centre, iterations, mask, _result(image, output), inverted)
+    return _repeated(image, structures, centre, iterations, mask, _result(image, output, region), inverted)
 
 
 def binary_erosion(
@@ -279,9 +292,10 @@ def binary_erosion(
     brute_force: bool = False,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """Where all neighbours of a structure are set."""
-    return _binary(input, structure, iterations, mask, output, border_value, origin, axes, [False])
+    return _binary(input, structure, iterations, mask, output, border_value, origin, axes, [False], region=region)
 
 
 def binary_dilation(
@@ -295,9 +309,10 @@ def binary_dilation(
     brute_force: bool = False,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """Where a neighbour of a structure, seen from the other side, is set."""
-    return _binary(input, structure, iterations, mask, output, border_value, origin, axes, [True])
+    return _binary(input, structure, iterations, mask, output, border_value, origin, axes, [True], region=region)
 
 
 def binary_opening(
@@ -311,9 +326,10 @@ def binary_opening(
     brute_force: bool = False,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """Erosions, and as many dilations of what they leave."""
-    return _binary(input, structure, iterations, mask, output, border_value, origin, axes, [False, True])
+    return _binary(input, structure, iterations, mask, output, border_value, origin, axes, [False, True], region=region)
 
 
 def binary_closing(
@@ -327,9 +343,10 @@ def binary_closing(
     brute_force: bool = False,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """Dilations, and as many erosions of what they give."""
-    return _binary(input, structure, iterations, mask, output, border_value, origin, axes, [True, False])
+    return _binary(input, structure, iterations, mask, output, border_value, origin, axes, [True, False], region=region)
 
 
 def binary_hit_or_miss(
@@ -341,6 +358,7 @@ def binary_hit_or_miss(
     origin2: Any = None,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """Where all neighbours of one structure are set and none of the other is; None where ``output`` is an array."""
     image = as_array(input)
@@ -353,7 +371,7 @@ def binary_hit_or_miss(
     hit, _ = _structure_of(image, structure1, 0, origin1, axes, False)
     # Where a neighbour of the second is set: a dilation whose structure is seen as it is.
     miss, _ = _structure_of(image, structure2, 0, origin2, axes, True)
-    result = _result(image, output)
+    result = _result(image, output, region)
     if 0 in result.shape:
         return result.given(image) if result.target is None else None
     touched = [d for d in range(image.ndim) if max(hit.shape[d], miss.shape[d]) > 1]
@@ -380,15 +398,24 @@ def binary_propagation(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """Dilations within the mask until nothing changes."""
+    _check_whole(region, "binary_propagation goes")
     return _binary(input, structure, -1, mask, output, border_value, origin, axes, [True])
 
 
 def binary_fill_holes(
-    input: Any, structure: Any = None, output: Any = None, origin: Any = 0, *, axes: Any = None
+    input: Any,
+    structure: Any = None,
+    output: Any = None,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The image with its holes: what cannot be reached from outside; None where ``output`` is an array."""
+    _check_whole(region, "binary_fill_holes goes")
     image = as_array(input)
     empty = np.zeros(image.shape, bool) if isinstance(image, np.ndarray) else (image == 0) & (image != 0)
     mask = np.logical_not(image) if isinstance(image, np.ndarray) else image == 0

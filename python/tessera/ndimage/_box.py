@@ -48,15 +48,17 @@ def uniform_filter1d(
     mode: Any = "reflect",
     cval: Any = 0.0,
     origin: int = 0,
+    *,
+    region: Any = None,
 ) -> Any:
     """The mean of ``size`` neighbours along an axis."""
     image = as_array(input)
     axis = one_axis(axis, image.ndim)
     one = _uniform_pass(whole(size), axis, mode, origin)
     if is_complex(image):
-        keywords = {"axis": axis, "mode": mode, "origin": origin}
+        keywords = {"axis": axis, "mode": mode, "origin": origin, "region": region}
         return _complex_parts(uniform_filter1d, image, size, output, cval, keywords)
-    return _run_passes(image, [one], number_of(cval), Result(output, image))
+    return _run_passes(image, [one], number_of(cval), Result(output, image, region=region))
 
 
 def uniform_filter(
@@ -68,13 +70,14 @@ def uniform_filter(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The mean of a box."""
     image = as_array(input)
     if is_complex(image):
-        keywords = {"mode": mode, "origin": origin, "axes": axes}
+        keywords = {"mode": mode, "origin": origin, "axes": axes, "region": region}
         return _complex_parts(uniform_filter, image, size, output, cval, keywords)
-    result = Result(output, image)
+    result = Result(output, image, region=region)
     axes = checked_axes(axes, image.ndim)
     count = len(axes)
     sizes, origins, modes = sequence(size, count), sequence(origin, count), sequence(mode, count)
@@ -109,12 +112,13 @@ def _correlated(
     origin: Any,
     convolution: bool,
     axes: Any,
+    region: Any,
 ) -> Any:
     image, weights = as_array(input), np.asarray(weights)
     if is_complex(image) or weights.dtype.kind == "c":
         if weights.dtype.kind == "c" and not convolution:
             weights = weights.conj()
-        keywords = {"mode": mode, "origin": origin, "convolution": convolution, "axes": axes}
+        keywords = {"mode": mode, "origin": origin, "convolution": convolution, "axes": axes, "region": region}
         return _by_parts(_correlated, image, weights, output, cval, **keywords)
     rank = image.ndim
     axes = checked_axes(axes, rank)
@@ -131,7 +135,7 @@ def _correlated(
             raise ValueError(
                 "Invalid origin; origin must satisfy -(weights.shape[k] // 2) <= origin[k] <= (weights.shape[k]-1) // 2"
             )
-    result = Result(output, image)
+    result = Result(output, image, region=region)
     if is_sequence(mode):
         raise RuntimeError("A sequence of modes is not supported")
     return _run_window(image, weights, [-(n // 2) - int(o) for o, n in zip(origins, shape)], mode, cval, result)
@@ -176,9 +180,10 @@ def correlate(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The correlation with weights of the image's rank, or of as many dimensions as there are axes."""
-    return _correlated(input, weights, output, mode, cval, origin, False, axes)
+    return _correlated(input, weights, output, mode, cval, origin, False, axes, region)
 
 
 def convolve(
@@ -190,6 +195,7 @@ def convolve(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The convolution with weights of the image's rank, or of as many dimensions as there are axes."""
-    return _correlated(input, weights, output, mode, cval, origin, True, axes)
+    return _correlated(input, weights, output, mode, cval, origin, True, axes, region)

@@ -121,14 +121,16 @@ def _run_boxes(image: Any, boxes: Sequence[Box], cval: float, low: bool, result:
     return run_folded(len(result.shape), axes, build, [image], result)
 
 
-def _extreme1d(input: Any, size: Any, axis: int, output: Any, mode: Any, cval: Any, origin: int, low: bool) -> Any:
+def _extreme1d(
+    input: Any, size: Any, axis: int, output: Any, mode: Any, cval: Any, origin: int, low: bool, region: Any
+) -> Any:
     image = as_array(input)
     check_real(image)
     axis = one_axis(axis, image.ndim)
     size = whole(size)
     if size < 1:
         raise RuntimeError("incorrect filter size")
-    result = Result(output, image)
+    result = Result(output, image, region=region)
     check_origins([origin], [size])
     box = Box(axis, -(size // 2) - int(origin), size, mode_of(mode))
     return _run_boxes(image, [box], number_of(cval), low, result)
@@ -142,9 +144,11 @@ def minimum_filter1d(
     mode: Any = "reflect",
     cval: Any = 0.0,
     origin: int = 0,
+    *,
+    region: Any = None,
 ) -> Any:
     """The least of ``size`` neighbours along an axis."""
-    return _extreme1d(input, size, axis, output, mode, cval, origin, True)
+    return _extreme1d(input, size, axis, output, mode, cval, origin, True, region)
 
 
 def maximum_filter1d(
@@ -155,9 +159,11 @@ def maximum_filter1d(
     mode: Any = "reflect",
     cval: Any = 0.0,
     origin: int = 0,
+    *,
+    region: Any = None,
 ) -> Any:
     """The greatest of ``size`` neighbours along an axis."""
-    return _extreme1d(input, size, axis, output, mode, cval, origin, False)
+    return _extreme1d(input, size, axis, output, mode, cval, origin, False, region)
 
 
 class Window(NamedTuple):
@@ -236,12 +242,13 @@ def extreme_filter(
     origin: Any,
     low: bool,
     axes: Any,
+    region: Any = None,
 ) -> Any:
     """A minimum or a maximum filter."""
     image = as_array(input)
     window = window_of(image.ndim, size, footprint, structure, mode, origin, axes)
     check_real(image)
-    result = Result(output, image)
+    result = Result(output, image, region=region)
     number = number_of(cval)
     shape = window.shape
     if shape is None:
@@ -274,9 +281,10 @@ def minimum_filter(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The least neighbour in a box or a footprint."""
-    return extreme_filter(input, size, footprint, None, output, mode, cval, origin, True, axes)
+    return extreme_filter(input, size, footprint, None, output, mode, cval, origin, True, axes, region)
 
 
 def maximum_filter(
@@ -289,6 +297,7 @@ def maximum_filter(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The greatest neighbour in a box or a footprint."""
-    return extreme_filter(input, size, footprint, None, output, mode, cval, origin, False, axes)
+    return extreme_filter(input, size, footprint, None, output, mode, cval, origin, False, axes, region)

@@ -13,17 +13,27 @@ import numpy.typing as npt
 from tessera import _arrays, _core
 from tessera.ndimage._graph import CARRIER, Graph, Image
 from tessera.ndimage._memory import empty
-from tessera.ndimage._support import as_array, cached, is_foreign, one_axis, sequence, type_name
+from tessera.ndimage._support import (
+    as_array,
+    cached,
+    extents_of,
+    is_foreign,
+    one_axis,
+    part_of,
+    sequence,
+    type_name,
+)
 
 Numbers = npt.NDArray[np.float64]
+Part = tuple[slice, ...] | None
 
 #: Sizes without end, and transforms of no samples, are what SciPy makes of them, in silence.
 _QUIET = functools.partial(np.errstate, divide="ignore", invalid="ignore", over="ignore")
 
 
-def _output(output: Any, image: Any, complex_output: bool) -> Any:
+def _output(output: Any, image: Any, part: Part, complex_output: bool) -> Any:
     """The array of the result; where NumPy's is to be made, its type."""
-    shape, name = image.shape, type_name(image)
+    shape, name = image.shape if part is None else extents_of(part), type_name(image)
     if name not in CARRIER and not name.startswith("complex"):
         raise RuntimeError(f"data type {name!r} not supported")
     kinds = (np.complex64, np.complex128) + (() if complex_output else (np.float32, np.float64))
@@ -37,7 +47,7 @@ def _output(output: Any, image: Any, complex_output: bool) -> Any:
         if output not in kinds:
             raise RuntimeError("output type not supported")
         output = np.dtype(output).name
-    elif output.shape != shape:
+    elif tuple(output.shape) != tuple(shape):
         raise RuntimeError("output shape not correct")
     else:
         return output
@@ -55,8 +65,16 @@ def _frequencies(size: int, axis: bool, n: int) -> Numbers:
     return np.where(k < (size + 1) // 2, k, k - size) / size
 
 
-def _separable(image: Any, factors: Sequence[Any], output: Any) -> Any:
+def _separable(image: Any, factors: Sequence[Any], output: Any, part: Part) -> Any:
     """The image times a factor for every axis."""
+    used = [d for d, factor in enumerate(factors) if np.any(factor != 1)]  # of the whole: 1 changes nan and -0
+    if part is not None:
+        image = image[part]
+        factors = [factor[p] for factor, p in zip(factors, part)]
+    return _multiplied(image, factors, used, output)
+
+
+def _multiplied(image: Any, factors: Sequence[Any], used: Sequence[int], output: Any) -> Any:
     rank = image.ndim
     if 0 in image.shape:
         return _array(output, image)
@@ -70,9 +88,8 @@ def _separable(image: Any, factors: Sequence[Any], output: Any) -> Any:
         parts = [*factors[:-1], np.repeat(factors[-1], 2)]  # both parts times the same: twice as many columns
         wide = np.dtype(image.real.dtype.name)
         target = wide if isinstance(output, np.dtype) else output.view(wide)
-        value = _separable(image.view(wide), parts, target)
+        value = _multiplied(image.view(wide), parts, used, target)
         return value.view(_name(output)) if isinstance(output, np.dtype) else output
-    used = [d for d in range(rank) if np.any(factors[d] != 1)]
     of, to = _kinds(image), _kinds(output)
     wide = "float32" if of[0] == "float32" == to[0] else "float64"
     complexes = tuple(np.iscomplexobj(factors[d]) for d in used)
@@ -215,23 +232,41 @@ def _factors_program(
     return parts.program(to)
 
 
-def fourier_gaussian(input: Any, sigma: Any, n: int = -1, axis: int = -1, output: Any = None) -> Any:
+def fourier_gaussian(
+    input: Any,
+    sigma: Any,
+    n: int = -1,
+    axis: int = -1,
+    output: Any = None,
+    *,
+    region: Any = None,
+) -> Any:
     """The transform of the image filtered by a Gaussian."""
     image = as_array(input)
-    output = _output(output, image, False)
+    part = part_of(region, image.shape)
+    output = _output(output, image, part, False)
     axis = one_axis(axis, image.ndim)
     factors = []
     for d, s in enumerate(sequence(sigma, image.ndim)):
         f = _frequencies(image.shape[d], d == axis, n)
         with _QUIET():
             factors.append(np.exp(-2.0 * (np.pi * float(s) * f) ** 2))
-    return _separable(image, factors, output)
+    return _separable(image, factors, output, part)
 
 
-def fourier_uniform(input: Any, size: Any, n: int = -1, axis: int = -1, output: Any = None) -> Any:
+def fourier_uniform(
+    input: Any,
+    size: Any,
+    n: int = -1,
+    axis: int = -1,
+    output: Any = None,
+    *,
+    region: Any = None,
+) -> Any:
     """The transform of the image filtered by a box."""
     image = as_array(input)
-    output = _output(output, image, False)
+    part = part_of(region, image.shape)
+    output = _output(output, image, part, False)
     axis = one_axis(axis, image.ndim)
     factors = []
     for d, s in enumerate(sequence(size, image.ndim)):
@@ -242,13 +277,22 @@ def fourier_uniform(input: Any, size: Any, n: int = -1, axis: int = -1, output: 
         else:  # no box: as SciPy has it, the mean alone is left
             factors.append(np.zeros(len(f)))
         factors[-1][:1] = 1
-    return _separable(image, factors, output)
+    return _separable(image, factors, output, part)
 
 
-def fourier_shift(input: Any, shift: Any, n: int = -1, axis: int = -1, output: Any = None) -> Any:
+def fourier_shift(
+    input: Any,
+    shift: Any,
+    n: int = -1,
+    axis: int = -1,
+    output: Any = None,
+    *,
+    region: Any = None,
+) -> Any:
     """The transform of the image shifted."""
     image = as_array(input)
-    output = _output(output, image, True)
+    part = part_of(region, image.shape)
+    output = _output(output, image, part, True)
     axis = one_axis(axis, image.ndim)
     factors: list[Any] = []
     for d, s in enumerate(sequence(shift, image.ndim)):
@@ -256,7 +300,7 @@ def fourier_shift(input: Any, shift: Any, n: int = -1, axis: int = -1, output: A
         with _QUIET():
             moved = float(s) != 0 or not np.isfinite(f).all()
             factors.append(np.exp(-2j * np.pi * float(s) * f) if moved else np.ones(len(f)))
-    return _separable(image, factors, output)
+    return _separable(image, factors, output, part)
 
 
 # Rational approximations of the Bessel function of order 1 (Numerical Recipes, as in SciPy), below 8 and from there on.
@@ -321,18 +365,29 @@ def _ellipsoid_program(rank: int, of: tuple[str, bool], to: tuple[str, bool]) ->
     return parts.program(to)
 
 
-def fourier_ellipsoid(input: Any, size: Any, n: int = -1, axis: int = -1, output: Any = None) -> Any:
+def fourier_ellipsoid(
+    input: Any,
+    size: Any,
+    n: int = -1,
+    axis: int = -1,
+    output: Any = None,
+    *,
+    region: Any = None,
+) -> Any:
     """The transform of the image filtered by an ellipsoid."""
     image = as_array(input)
     if image.ndim > 3:
         raise NotImplementedError("Only 1d, 2d and 3d inputs are supported")
-    output = _output(output, image, False)
+    part = part_of(region, image.shape)
+    output = _output(output, image, part, False)
     if 0 in image.shape:
         return _array(output, image)
     axis = one_axis(axis, image.ndim)
-    inputs = [image if _taken(image) else image.astype(np.float64)]
+    seen = image if part is None else image[part]
+    inputs = [seen if _taken(image) else seen.astype(np.float64)]
     for d, s in enumerate(sequence(size, image.ndim)):
         f = _frequencies(image.shape[d], d == axis, n)
         with _QUIET():
-            inputs.append(_there(np.pi * float(s) * f, image, "float64"))
+            numbers = np.pi * float(s) * f
+        inputs.append(_there(numbers if part is None else numbers[part[d]], image, "float64"))
     return _run(_ellipsoid_program(image.ndim, _kinds(inputs[0]), _kinds(output)), inputs, output)

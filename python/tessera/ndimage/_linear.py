@@ -16,6 +16,7 @@ from tessera.ndimage._support import (
     as_array,
     cached,
     checked_axes,
+    cut,
     expanded_origin,
     is_complex,
     mode_of,
@@ -125,7 +126,7 @@ Parts = Callable[..., Any]
 
 def _by_parts(function: Parts, image: Any, weights: Any, output: Any, cval: Any, **keywords: Any) -> Any:
     """A filter of complex images, weights or both, by real ones."""
-    result = Result(output, image, complex_output=True)
+    result = Result(output, image, complex_output=True, region=keywords["region"])
     target = result.target if result.target is not None else result.new(image)
     given_complex, weights_complex = is_complex(image), np.iscomplexobj(weights)
     if not given_complex:
@@ -158,14 +159,17 @@ def correlate1d(
     mode: Any = "reflect",
     cval: Any = 0.0,
     origin: int = 0,
+    *,
+    region: Any = None,
 ) -> Any:
     """The correlation with weights along an axis."""
     image, weights = as_array(input), np.asarray(weights)
     if is_complex(image) or weights.dtype.kind == "c":
         if weights.dtype.kind == "c":
             weights = weights.conj().astype(np.complex128, copy=False)
-        return _by_parts(correlate1d, image, weights, output, cval, axis=axis, mode=mode, origin=origin)
-    result = Result(output, image)
+        keywords = {"axis": axis, "mode": mode, "origin": origin, "region": region}
+        return _by_parts(correlate1d, image, weights, output, cval, **keywords)
+    result = Result(output, image, region=region)
     if weights.ndim != 1 or weights.shape[0] < 1:
         raise RuntimeError("no filter weights given")
     axis = one_axis(axis, image.ndim)
@@ -180,6 +184,8 @@ def convolve1d(
     mode: Any = "reflect",
     cval: Any = 0.0,
     origin: int = 0,
+    *,
+    region: Any = None,
 ) -> Any:
     """The convolution with weights along an axis."""
     weights = np.asarray(weights)[::-1]
@@ -188,7 +194,7 @@ def convolve1d(
         origin -= 1
     if weights.dtype.kind == "c":
         weights = weights.conj()
-    return correlate1d(input, weights, axis, output, mode, cval, origin)
+    return correlate1d(input, weights, axis, output, mode, cval, origin, region=region)
 
 
 def gaussian_weights(sigma: float, order: int, radius: int) -> Weights:
@@ -232,13 +238,14 @@ def gaussian_filter1d(
     truncate: float = 4.0,
     *,
     radius: Any = None,
+    region: Any = None,
 ) -> Any:
     """The correlation with a Gaussian, or a derivative of one, along an axis."""
     reach = int(truncate * float(sigma) + 0.5) if radius is None else radius
     if not isinstance(reach, numbers.Integral) or reach < 0:
         raise ValueError("Radius must be a nonnegative integer.")
     weights = gaussian_weights(sigma, order, int(reach))[::-1]
-    return correlate1d(input, weights, axis, output, mode, cval, 0)
+    return correlate1d(input, weights, axis, output, mode, cval, 0, region=region)
 
 
 def _gaussian_passes(
@@ -265,13 +272,21 @@ def gaussian_filter(
     *,
     radius: Any = None,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The correlation with Gaussians, or derivatives of them, along several axes."""
     image = as_array(input)
     if is_complex(image):
-        keywords = {"order": order, "mode": mode, "truncate": truncate, "radius": radius, "axes": axes}
+        keywords = {
+            "order": order,
+            "mode": mode,
+            "truncate": truncate,
+            "radius": radius,
+            "axes": axes,
+            "region": region,
+        }
         return _complex_parts(gaussian_filter, image, sigma, output, cval, keywords)
-    result = Result(output, image)
+    result = Result(output, image, region=region)
     axes = checked_axes(axes, image.ndim)
     passes = _gaussian_passes(axes, sigma, order, mode, truncate, radius)
     return _run_passes(image, passes, number_of(cval), result)
@@ -279,7 +294,7 @@ def gaussian_filter(
 
 def _complex_parts(function: Parts, image: Any, argument: Any, output: Any, cval: Any, keywords: Any) -> Any:
     """A filter with real weights of a complex image."""
-    result = Result(output, image, complex_output=True)
+    result = Result(output, image, complex_output=True, region=keywords["region"])
     target = result.target if result.target is not None else result.new(image)
     kind = target.real.dtype if isinstance(target, np.ndarray) else None
     real = function(image.real, argument, output=kind, cval=np.real(cval), **keywords)
@@ -289,31 +304,47 @@ def _complex_parts(function: Parts, image: Any, argument: Any, output: Any, cval
     return _arrays.finished(image, target)
 
 
-def _derivative(weights: Sequence[float], input: Any, axis: int, output: Any, mode: Any, cval: Any) -> Any:
+def _derivative(weights: Sequence[float], input: Any, axis: int, output: Any, mode: Any, cval: Any, region: Any) -> Any:
     image = as_array(input)
     axis = one_axis(axis, image.ndim)
     if is_complex(image):
-        keywords = {"axis": axis, "mode": mode}
+        keywords = {"axis": axis, "mode": mode, "region": region}
 
-        def part(image: Any, weights: Any, axis: int, output: Any, mode: Any, cval: Any) -> Any:
-            return _derivative(weights, image, axis, output, mode, cval)
+        def part(image: Any, weights: Any, axis: int, output: Any, mode: Any, cval: Any, region: Any) -> Any:
+            return _derivative(weights, image, axis, output, mode, cval, region)
 
         return _complex_parts(part, image, weights, output, cval, keywords)
-    result = Result(output, image)
+    result = Result(output, image, region=region)
     modes = sequence(mode, image.ndim)
     passes = [_correlate1d_pass([-1, 0, 1], axis, modes[axis], 0)]
     passes += [_correlate1d_pass(weights, d, modes[d], 0) for d in range(image.ndim) if d != axis]
     return _run_passes(image, passes, number_of(cval), result)
 
 
-def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+def prewitt(
+    input: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    *,
+    region: Any = None,
+) -> Any:
     """Prewitt's derivative along an axis."""
-    return _derivative([1, 1, 1], input, axis, output, mode, cval)
+    return _derivative([1, 1, 1], input, axis, output, mode, cval, region)
 
 
-def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+def sobel(
+    input: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    *,
+    region: Any = None,
+) -> Any:
     """Sobel's derivative along an axis."""
-    return _derivative([1, 2, 1], input, axis, output, mode, cval)
+    return _derivative([1, 2, 1], input, axis, output, mode, cval, region)
 
 
 def generic_laplace(
@@ -326,9 +357,13 @@ def generic_laplace(
     extra_keywords: Any = None,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The sum of second derivatives, which ``derivative2`` computes along an axis."""
     image = as_array(input)
+    if region is not None:
+        more = (mode, cval, extra_arguments, extra_keywords)
+        return cut(lambda to: generic_laplace(image, derivative2, to, *more, axes=axes), image, output, region)
     result = Result(output, image)
     axes = checked_axes(axes, image.ndim)
     if not axes:
@@ -351,9 +386,15 @@ def generic_gradient_magnitude(
     extra_keywords: Any = None,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The root of the sum of squared derivatives, which ``derivative`` computes along an axis."""
     image = as_array(input)
+    if region is not None:
+        more = (mode, cval, extra_arguments, extra_keywords)
+        return cut(
+            lambda to: generic_gradient_magnitude(image, derivative, to, *more, axes=axes), image, output, region
+        )
     result = Result(output, image)
     axes = checked_axes(axes, image.ndim)
     if not axes:
@@ -372,8 +413,8 @@ def generic_gradient_magnitude(
     return target
 
 
-def _run_chains(image: Any, chains: Sequence[Sequence[Pass]], cval: Any, output: Any, root: bool) -> Any:
-    result = Result(output, image)
+def _run_chains(image: Any, chains: Sequence[Sequence[Pass]], cval: Any, output: Any, root: bool, region: Any) -> Any:
+    result = Result(output, image, region=region)
     if not chains or 0 in result.shape:
         return result.given(image)
     of, to, number = type_name(image), result.type, number_of(cval)
@@ -388,21 +429,29 @@ def _run_chains(image: Any, chains: Sequence[Sequence[Pass]], cval: Any, output:
     return run_folded(len(result.shape), axes, build, [image], result)
 
 
-def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> Any:
+def laplace(
+    input: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    *,
+    axes: Any = None,
+    region: Any = None,
+) -> Any:
     """The sum of second differences."""
     image = as_array(input)
     if not is_complex(image):
         found = checked_axes(axes, image.ndim)
         modes = sequence(mode, len(found))
         chains = [[_correlate1d_pass([1, -2, 1], axis, one, 0)] for axis, one in zip(found, modes)]
-        done = _run_chains(image, chains, cval, output, False)
+        done = _run_chains(image, chains, cval, output, False, region)
         if done is not None:
             return done
 
     def second(input: Any, axis: int, output: Any, mode: Any, cval: Any) -> Any:
         return correlate1d(input, [1, -2, 1], axis, output, mode, cval, 0)
 
-    return generic_laplace(image, second, output, mode, cval, axes=axes)
+    return generic_laplace(image, second, output, mode, cval, axes=axes, region=region)
 
 
 def _gaussian_chains(
@@ -430,6 +479,7 @@ def gaussian_laplace(
     cval: Any = 0.0,
     *,
     axes: Any = None,
+    region: Any = None,
     **kwargs: Any,
 ) -> Any:
     """The sum of second derivatives of Gaussians."""
@@ -439,7 +489,7 @@ def gaussian_laplace(
     if not is_complex(image) and not set(kwargs) - {"truncate", "radius"}:
         chains = _gaussian_chains(image, sigmas, 2, mode, found, kwargs)
         if all(chains):
-            done = _run_chains(image, chains, cval, output, False)
+            done = _run_chains(image, chains, cval, output, False, region)
             if done is not None:
                 return done
 
@@ -448,7 +498,7 @@ def gaussian_laplace(
         order[axis] = 2
         return gaussian_filter(input, sigma, order, output, mode, cval, **kwargs)
 
-    return generic_laplace(image, second, output, mode, cval, (sigmas,), kwargs, axes=axes)
+    return generic_laplace(image, second, output, mode, cval, (sigmas,), kwargs, axes=axes, region=region)
 
 
 def gaussian_gradient_magnitude(
@@ -459,6 +509,7 @@ def gaussian_gradient_magnitude(
     cval: Any = 0.0,
     *,
     axes: Any = None,
+    region: Any = None,
     **kwargs: Any,
 ) -> Any:
     """The root of the sum of squared derivatives of Gaussians."""
@@ -467,7 +518,7 @@ def gaussian_gradient_magnitude(
     if not is_complex(image) and not set(kwargs) - {"truncate", "radius"}:
         chains = _gaussian_chains(image, sigma, 1, mode, found, kwargs)
         if all(chains):
-            done = _run_chains(image, chains, cval, output, True)
+            done = _run_chains(image, chains, cval, output, True, region)
             if done is not None:
                 return done
 
@@ -476,4 +527,4 @@ def gaussian_gradient_magnitude(
         order[axis] = 1
         return gaussian_filter(input, sigma, order, output, mode, cval, **kwargs)
 
-    return generic_gradient_magnitude(image, first, output, mode, cval, (sigma,), kwargs, axes=axes)
+    return generic_gradient_magnitude(image, first, output, mode, cval, (sigma,), kwargs, axes=axes, region=region)

@@ -16,6 +16,7 @@ from tessera.ndimage._support import (
     cached,
     check_real,
     checked_axes,
+    cut,
     number_of,
     run,
     sequence,
@@ -57,10 +58,11 @@ def grey_erosion(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The least neighbour, less the structure."""
     _check_given(size, footprint, structure)
-    return extreme_filter(input, size, footprint, structure, output, mode, cval, origin, True, axes)
+    return extreme_filter(input, size, footprint, structure, output, mode, cval, origin, True, axes, region)
 
 
 def grey_dilation(
@@ -74,12 +76,13 @@ def grey_dilation(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The greatest neighbour, with the structure, both seen from the other side."""
     _check_given(size, footprint, structure)
     image = as_array(input)
     footprint, structure, origins = _reflected(image.ndim, size, footprint, structure, origin, axes)
-    return extreme_filter(image, size, footprint, structure, output, mode, cval, origins, False, axes)
+    return extreme_filter(image, size, footprint, structure, output, mode, cval, origins, False, axes, region)
 
 
 # Two windows in one program: what is computed is one of these words.
@@ -137,13 +140,14 @@ def _pair(
     origin: Any,
     axes: Any,
     what: int,
-    output: Any = None,
+    output: Any,
+    region: Any,
 ) -> Any:
     """Both windows in one program, or None where that cannot be: the caller computes one after the other."""
     image = as_array(input)
     check_real(image)
     of = type_name(image)
-    result = Result(output, image)
+    result = Result(output, image, region=region)
     if not 1 <= image.ndim <= 4 or 0 in result.shape or not {of, result.type} <= set(CARRIER):
         return None
     if what not in (_OPENING, _CLOSING) and (result.type != of or (of == "bool" and what in (_GRADIENT, _LAPLACE))):
@@ -183,16 +187,17 @@ def grey_opening(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """An erosion, and a dilation of it."""
     size = _warn(size, footprint)
     _check_given(size, footprint, structure)
     window = (size, footprint, structure)
-    done = _pair(input, *window, mode, cval, origin, axes, _OPENING, output)
+    done = _pair(input, *window, mode, cval, origin, axes, _OPENING, output, region)
     if done is not None:
         return done
     eroded = grey_erosion(input, *window, None, mode, cval, origin, axes=axes)
-    return grey_dilation(eroded, *window, output, mode, cval, origin, axes=axes)
+    return grey_dilation(eroded, *window, output, mode, cval, origin, axes=axes, region=region)
 
 
 def grey_closing(
@@ -206,16 +211,17 @@ def grey_closing(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """A dilation, and an erosion of it."""
     size = _warn(size, footprint)
     _check_given(size, footprint, structure)
     window = (size, footprint, structure)
-    done = _pair(input, *window, mode, cval, origin, axes, _CLOSING, output)
+    done = _pair(input, *window, mode, cval, origin, axes, _CLOSING, output, region)
     if done is not None:
         return done
     dilated = grey_dilation(input, *window, None, mode, cval, origin, axes=axes)
-    return grey_erosion(dilated, *window, output, mode, cval, origin, axes=axes)
+    return grey_erosion(dilated, *window, output, mode, cval, origin, axes=axes, region=region)
 
 
 def morphological_gradient(
@@ -229,14 +235,19 @@ def morphological_gradient(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """A dilation less an erosion."""
     _check_given(size, footprint, structure)
     window = (size, footprint, structure)
+    image = as_array(input)
     target = output if isinstance(output, np.ndarray) else None
-    done = _pair(input, *window, mode, cval, origin, axes, _GRADIENT, target)
+    done = _pair(input, *window, mode, cval, origin, axes, _GRADIENT, target, region)
     if done is not None:
         return done
+    if region is not None:
+        more = (mode, cval, origin)
+        return cut(lambda to: morphological_gradient(image, *window, to, *more, axes=axes), image, target, region)
     dilated = grey_dilation(input, *window, None, mode, cval, origin, axes=axes)
     if target is not None:
         grey_erosion(input, *window, target, mode, cval, origin, axes=axes)
@@ -255,15 +266,19 @@ def morphological_laplace(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """A dilation and an erosion less twice the image."""
     _check_given(size, footprint, structure)
     window = (size, footprint, structure)
+    image = as_array(input)
     target = output if isinstance(output, np.ndarray) else None
-    done = _pair(input, *window, mode, cval, origin, axes, _LAPLACE, target)
+    done = _pair(input, *window, mode, cval, origin, axes, _LAPLACE, target, region)
     if done is not None:
         return done
-    image = as_array(input)
+    if region is not None:
+        more = (mode, cval, origin)
+        return cut(lambda to: morphological_laplace(image, *window, to, *more, axes=axes), image, target, region)
     dilated = grey_dilation(image, *window, None, mode, cval, origin, axes=axes)
     value = grey_erosion(image, *window, target, mode, cval, origin, axes=axes)
     value += dilated
@@ -281,12 +296,16 @@ def _tophat(
     origin: Any,
     axes: Any,
     white: bool,
+    region: Any,
 ) -> Any:
     _check_given(*window)
-    done = _pair(input, *window, mode, cval, origin, axes, _WHITE if white else _BLACK, output)
+    done = _pair(input, *window, mode, cval, origin, axes, _WHITE if white else _BLACK, output, region)
     if done is not None:
         return done
     image = as_array(input)
+    if region is not None:
+        more = (mode, cval, origin, axes, white, None)
+        return cut(lambda to: _tophat(image, window, to, *more), image, output, region)
     between = (grey_opening if white else grey_closing)(image, *window, output, mode, cval, origin, axes=axes)
     if type_name(image) == type_name(between) == "bool":
         between ^= image
@@ -308,10 +327,11 @@ def white_tophat(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The image less its opening."""
     window = (_warn(size, footprint), footprint, structure)
-    return _tophat(input, window, output, mode, cval, origin, axes, True)
+    return _tophat(input, window, output, mode, cval, origin, axes, True, region)
 
 
 def black_tophat(
@@ -325,7 +345,8 @@ def black_tophat(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The closing less the image."""
     window = (_warn(size, footprint), footprint, structure)
-    return _tophat(input, window, output, mode, cval, origin, axes, False)
+    return _tophat(input, window, output, mode, cval, origin, axes, False, region)

@@ -159,6 +159,7 @@ def _rank_filter(
     origin: Any,
     operation: str,
     axes: Any,
+    region: Any,
 ) -> Any:
     if size is not None and footprint is not None:
         warnings.warn("ignoring size because footprint is set", UserWarning, stacklevel=3)
@@ -184,8 +185,8 @@ def _rank_filter(
     elements = int(footprint.sum())
     which = _which(operation, given, elements)
     if which == 0 or which == elements - 1:
-        return extreme_filter(image, None, footprint, None, output, mode, cval, origins, which == 0, None)
-    result = Result(output, image)
+        return extreme_filter(image, None, footprint, None, output, mode, cval, origins, which == 0, None, region)
+    result = Result(output, image, region=region)
     if is_sequence(mode):
         raise RuntimeError("A sequence of modes is not supported by non-separable rank filters")
     word = mode_of(mode)
@@ -217,10 +218,11 @@ def rank_filter(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The neighbour of a rank from below, or from above where it is negative."""
     which = operator.index(rank)
-    return _rank_filter(input, which, size, footprint, output, mode, cval, origin, "rank", axes)
+    return _rank_filter(input, which, size, footprint, output, mode, cval, origin, "rank", axes, region)
 
 
 def median_filter(
@@ -233,9 +235,10 @@ def median_filter(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The median of a box or a footprint."""
-    return _rank_filter(input, 0, size, footprint, output, mode, cval, origin, "median", axes)
+    return _rank_filter(input, 0, size, footprint, output, mode, cval, origin, "median", axes, region)
 
 
 def percentile_filter(
@@ -249,6 +252,7 @@ def percentile_filter(
     origin: Any = 0,
     *,
     axes: Any = None,
+    region: Any = None,
 ) -> Any:
     """The percentile of a box or a footprint."""
-    return _rank_filter(input, percentile, size, footprint, output, mode, cval, origin, "percentile", axes)
+    return _rank_filter(input, percentile, size, footprint, output, mode, cval, origin, "percentile", axes, region)

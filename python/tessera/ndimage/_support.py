@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tessera import _arrays, _borders, _core
+from tessera import _arrays, _borders, _core, _regions
+from tessera._errors import ArgumentError
 from tessera.ndimage._graph import CARRIER
 from tessera.ndimage._memory import empty
 
@@ -143,6 +144,11 @@ def is_foreign(array: Any) -> bool:
 
 def as_array(given: Any) -> Any:
     """NumPy's array of what is given, or the array of another library as it is."""
+    if isinstance(given, _regions.InputWindow):
+        raise ArgumentError(
+            "input is an InputWindow, which programs take; tessera.ndimage takes the whole image",
+            help="give the array of the whole, and region=np.s_[10:20, 5:9]",
+        )
     return given if is_foreign(given) else np.asarray(given)
 
 
@@ -195,12 +201,45 @@ def checked_type(name: str) -> str:
     return name
 
 
-class Result:
-    """What ``output=`` asks for: the type of the result, and the array that it goes to, if any."""
+def part_of(region: Any, shape: Sequence[int]) -> tuple[slice, ...] | None:
+    """The slices of ``region``, in a result of this shape; None for all of it."""
+    if region is None:
+        return None
+    begin, end = _regions.only_box_of(region, shape)
+    part = tuple(slice(b, e) for b, e in zip(begin, end))
+    return None if extents_of(part) == tuple(shape) else part
 
-    def __init__(self, output: Any, like: Any, complex_output: bool = False) -> None:
+
+def extents_of(part: Sequence[slice]) -> tuple[int, ...]:
+    """As many points as slices have."""
+    return tuple(p.stop - p.start for p in part)
+
+
+def cut(function: Callable[[Any], Any], image: Any, output: Any, region: Any) -> Any:
+    """A part of a result that is computed whole: ``function`` takes an ``output``."""
+    part = part_of(region, image.shape)
+    if part is None:
+        return function(output)
+    if not isinstance(output, np.ndarray) and not is_foreign(output):
+        found = function(output)[part]
+        return found.clone() if hasattr(found, "clone") else found.copy()
+    if tuple(output.shape) != extents_of(part):
+        raise RuntimeError("output shape not correct")
+    whole = np.empty(image.shape, output.dtype) if isinstance(output, np.ndarray) else None
+    whole = _arrays.empty_like(output, tuple(image.shape), type_name(output)) if whole is None else whole
+    function(whole)
+    output[...] = whole[part]
+    return output
+
+
+class Result:
+    """What ``output=`` and ``region=`` ask for: the type and the part of the result, and the array that it goes to, if any."""
+
+    def __init__(self, output: Any, like: Any, complex_output: bool = False, region: Any = None) -> None:
         self.target: Any = None
-        self.shape = tuple(like.shape)
+        self.whole = tuple(like.shape)
+        self.part = part_of(region, self.whole)
+        self.shape = self.whole if self.part is None else extents_of(self.part)
         self._like = like
         self._swapped: Any = None  # a type of the other byte order, which the result is to have
         if isinstance(like, np.ndarray) and like.dtype.kind in "US":
@@ -232,8 +271,10 @@ class Result:
                 raise RuntimeError("output must have complex dtype")
 
     def given(self, value: Any) -> Any:
-        """The result, which is ``value``: of the right type already, or of its carrier. Where that is the image itself,
-        since nothing was to be done, a copy of it: what comes back is the caller's to change."""
+        """The result, which is ``value``: of the right type already, or of its carrier, all of it or the part. Where that is
+        the image itself, since nothing was to be done, a copy of it: what comes back is the caller's to change."""
+        if self.part is not None and tuple(value.shape) == self.whole:
+            value = value[self.part]
         if self.target is None:
             made = converted(value, self.type)
             if self._swapped is not None and isinstance(made, np.ndarray):
@@ -286,13 +327,22 @@ def usable(array: Any) -> Any:
     if isinstance(array, np.ndarray):
         if type(array) is not np.ndarray:
             array = array.view(np.ndarray)
-        if not array.flags.aligned or any(s % array.itemsize for s in array.strides):
+        if not _is_usable(array):
             return array.copy()
     return array
 
 
+def _is_usable(array: Any) -> bool:
+    """Whether an array is taken as it lies in memory."""
+    if not isinstance(array, np.ndarray):
+        return True
+    return array.flags.aligned and array.dtype.isnative and not any(s % array.itemsize for s in array.strides)
+
+
 def run(program: _core.Program, inputs: Sequence[Any], result: Result, options: _core.Options | None = None) -> Any:
     """Runs a program of inputs of rank 1 to 4 and one output of ``result``'s type."""
+    if result.part is not None:
+        return _run_part(program, inputs, result, result.part, options)
     arrays = [usable(carried(array)) for array in inputs]
     target = direct_target(result.target, [*inputs, *arrays], result.type)
     if target is not None:
@@ -303,6 +353,38 @@ def run(program: _core.Program, inputs: Sequence[Any], result: Result, options: 
         program.run(arrays, [value], options)
         return result.given(value)
     return result.given(program.run(arrays, None, options)[0])
+
+
+def _run_part(
+    program: _core.Program, inputs: Sequence[Any], result: Result, part: Sequence[slice], options: _core.Options | None
+) -> Any:
+    """The same of a part of the result; of what is converted or copied only what the part reads."""
+    begin, end = tuple(p.start for p in part), tuple(p.stop for p in part)
+    arrays: list[Any] = []
+    places: list[_regions.Box | None] = []
+    read: Sequence[_regions.Box | None] = ()
+    for k, array in enumerate(inputs):
+        name = CARRIER[type_name(array)]
+        place = None
+        if name != type_name(array) or not _is_usable(array):
+            read = read or program.reads([_hollow(a) for a in inputs], 0, begin, end, options)
+            place = read[k]
+        if place is not None:
+            array = array[tuple(slice(b, e) for b, e in zip(*place))]
+        arrays.append(usable(converted(array, name)))
+        places.append(None if place is None else (place[0], result.whole))
+    target = direct_target(result.target, [*inputs, *arrays], result.type)
+    value = target
+    if target is None and isinstance(arrays[0], np.ndarray):
+        value = empty(result.shape, CARRIER[result.type])
+    out = None if value is None else [value]
+    made = program.run_region(arrays, places, [(begin, end)], [result.shape], out, options)[0]
+    return target if target is not None else result.given(made)
+
+
+def _hollow(array: Any) -> Any:
+    """An array as Tessera takes it, of the same shape, without memory."""
+    return np.broadcast_to(np.zeros((), CARRIER[type_name(array)]), tuple(array.shape))
 
 
 Work = Callable[[int, tuple[int, ...]], _core.Program]
