@@ -55,6 +55,14 @@ from tessera._errors import (
 from tessera._filter_types import FilterInfo, OptionInfo, explain_filter, filter, filters, fwhm
 from tessera._filters_detail import canny, harris, laplacian, sobel, unsharp
 from tessera._filters_frequency import bandpass, highpass, lowpass
+from tessera._filters_morphology import blackhat, closing, morphological_gradient, opening, tophat
+from tessera._filters_scale import (
+    deviation,
+    difference_of_gaussians,
+    gaussian_derivative,
+    laplacian_of_gaussian,
+    local_contrast,
+)
 from tessera._filters_smooth import bilateral, box, gaussian, median
 from tessera._filters_window import convolve, correlate, dilate, erode
 from tessera._functions import (
@@ -144,6 +152,7 @@ __all__ = [
     "atan2",
     "bandpass",
     "bilateral",
+    "blackhat",
     "bool_",
     "box",
     "canny",
@@ -151,12 +160,15 @@ __all__ = [
     "cbrt",
     "ceil",
     "clip",
+    "closing",
     "compose",
     "convolve",
     "coord",
     "correlate",
     "cos",
     "cosh",
+    "deviation",
+    "difference_of_gaussians",
     "dilate",
     "erode",
     "exp",
@@ -175,6 +187,7 @@ __all__ = [
     "fmod",
     "fwhm",
     "gaussian",
+    "gaussian_derivative",
     "harris",
     "highpass",
     "hypot",
@@ -185,6 +198,8 @@ __all__ = [
     "int32",
     "isnan",
     "laplacian",
+    "laplacian_of_gaussian",
+    "local_contrast",
     "log",
     "log2",
     "log10",
@@ -192,6 +207,8 @@ __all__ = [
     "maximum",
     "median",
     "minimum",
+    "morphological_gradient",
+    "opening",
     "over",
     "pipeline",
     "pow",
@@ -211,6 +228,7 @@ __all__ = [
     "tan",
     "tanh",
     "tasks",
+    "tophat",
     "trunc",
     "u8",
     "u16",

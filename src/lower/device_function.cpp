@@ -331,6 +331,7 @@ PointSource DeviceFunction::point_source() {
   source.lanes = 1;
   source.least_bytes = least_bytes;
   source.fuses = contracted();
+  source.own_quotients = contracted() && plan_.device.own_quotients;
   source.gather = [this](const ExprNode& node, const std::vector<Value>& indices) { return gather(node, indices); };
   source.leaf = [this](const ExprNode& node) { return leaf(node); };
   source.lanes_of_piece = [this](const ExprNode& node) { return lane_of_piece(node); };

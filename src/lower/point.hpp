@@ -21,9 +21,10 @@ namespace tessera::lower {
 // Supplied by the target: where operands come from at the vector that is being computed.
 struct PointSource {
   int lanes = 16;
-  int least_bytes = 1;   // of a lane that integers are computed in: 4 where narrow ones gain nothing
-  bool chained = false;  // addends of a looped sum are added to its total one by one, in any order
-  bool fuses = false;    // a sum of floats takes a product that it has for a term in one step: fused_of
+  int least_bytes = 1;         // of a lane that integers are computed in: 4 where narrow ones gain nothing
+  bool chained = false;        // addends of a looped sum are added to its total one by one, in any order
+  bool fuses = false;          // a sum of floats takes a product that it has for a term in one step: fused_of
+  bool own_quotients = false;  // see machine::Machine
   // The vector of an access without reduction variables in its index, or with the given values for them.
   std::function<ir::nest::Value(const ir::ExprNode&, const std::map<std::uint32_t, ir::nest::Value>& vars)> load;
   // Lane-wise absolute reads: indices are i32 vectors, clamped already.
@@ -86,6 +87,7 @@ class PointEmitter {
   Value as(Value v, ir::nest::Lane lane);
   Value op(ir::Op, ir::nest::Lane, std::vector<Value>);
   Value named(const Value&);
+  std::optional<Value> own_quotient(const ir::ExprNode&, const Value& dividend);
   Value compared(ir::Op, const Value& a, const Value& b);
   Value number(double v, ir::nest::Lane lane);
   Value identity(const ir::ExprNode&, ir::nest::Lane lane);

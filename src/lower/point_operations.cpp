@@ -1,5 +1,6 @@
 // What each operation of a point is on narrow lanes; see point.hpp.
 #include <algorithm>
+#include <cmath>
 
 #include "ir/build.hpp"
 #include "lower/point.hpp"
@@ -356,10 +357,28 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
   std::vector<Value> args;
   for (ExprId a : n.args) args.push_back(operand(a, known, lane));
   if (is_addend(e)) return ir::nest::operation(Op::mul, {lane, source_.lanes, false}, std::move(args));
+  if (source_.own_quotients && n.op == Op::div)
+    if (std::optional<Value> quotient = own_quotient(n, args[0])) return *quotient;
   if (!is_float(n.type) && (n.op == Op::div || n.op == Op::rem)) return integer_division(n, args[0], args[1], lane);
   if (!is_float(n.type) && n.op == Op::abs && !is_signed(lane)) return args[0];
   if (!is_float(n.type) && n.op == Op::abs) return named(max(args[0], named(-args[0])));
   return op(n.op, lane, std::move(args));
+}
+
+// By a number: the product with its inverse, and what that leaves. That is the nearest float, but where numbers are too
+// small for one; of infinity and NaN the product is right.
+std::optional<Value> PointEmitter::own_quotient(const ExprNode& n, const Value& dividend) {
+  if (n.type != ElementType::f32) return std::nullopt;
+  const std::optional<double> by = ir::constant_value(graph_, n.args[1]);
+  const float divisor = by ? static_cast<float>(*by) : 0;
+  if (!std::isnormal(divisor) || !std::isnormal(1 / divisor)) return std::nullopt;
+  const Value inverse = number(1 / divisor, Lane::f32), x = named(dividend);
+  const Value near = named(x * inverse);
+  int exponent = 0;
+  if (std::abs(std::frexp(divisor, &exponent)) == 0.5F) return near;  // nothing is left
+  const Value rest = named(ir::nest::fused(-near, number(divisor, Lane::f32), x));
+  const Value nearest = named(ir::nest::fused(rest, inverse, near));
+  return named(choose(compared(Op::eq, nearest, nearest), nearest, near));
 }
 
 Value PointEmitter::stored(ExprId e, Value v, Lane lane) {

@@ -36,6 +36,9 @@ struct Machine {
   // The address of a row of a tile comes from that of the row before, else from that of the first row: NVIDIA's OpenCL
   // takes 1.8 times as long for a box of bytes with the former, 2 % longer for most with the latter.
   bool row_chains = false;
+  // A quotient by a number is made of products: compilers of OpenCL take it for a product with the inverse in one
+  // kernel and divide in another one, so that the same point has other bits there.
+  bool own_quotients = false;
   bool transforms = false;    // long weighted sums may be taken through Fourier transforms
   int row_threads = 0;        // their tiles are blocks of threads, of which so many may share a row; 0: of a core
   bool large_tiles = false;   // tiles may be larger than a block: three kernels, whose tables lie in memory

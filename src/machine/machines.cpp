@@ -70,6 +70,7 @@ Machine device(const Abilities& abilities) {
   // warp gets one number at a time. Large tiles have buffers.
   m.transforms = abilities.chains, m.row_threads = abilities.chains ? 2 : 0;
   m.large_tiles = abilities.buffers;
+  m.own_quotients = !abilities.chains;
   m.row_chains = abilities.chains, m.overlaps = abilities.overlaps;
   m.matrices = abilities.matrices;
   if (abilities.narrow) m.most_columns = narrow_columns;
