@@ -1,8 +1,10 @@
 // An open file of the system, closed with its object.
 #pragma once
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <string_view>
@@ -18,6 +20,17 @@ struct Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 };
+
+// Files that are open at a time: what the process may have is raised as far as the system lets it, which tells of more
+// by EMFILE.
+inline void allow_descriptors(std::size_t files) {
+  constexpr rlim_t others = 256;  // libraries, pools, pipes
+  rlimit limit{};
+  const rlim_t wanted = static_cast<rlim_t>(files) + others;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = std::min(std::max(wanted, 2 * limit.rlim_cur), limit.rlim_max);
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+}
 
 // False, with errno set, where not all of it could be written.
 inline bool write_all(int fd, std::string_view bytes) {

@@ -216,6 +216,8 @@ struct Execution::State {
   RunOptions options = {};
   OutputOptions output = {};
   Destinations destinations = {};
+  std::vector<std::string> results = {};  // files
+  i64 pages = 1;
   OpenInputs open = {};
   Lanes lanes = {};
   Done all = {};
@@ -244,6 +246,8 @@ Execution::Execution(Program program, std::string label, const std::vector<std::
   s.destinations = check_outputs(s.program, s.output);
   for (const std::string& file : s.destinations.files) s.settings.window.wanted.push_back(!file.empty());
   s.open = open_inputs(s.program, words, scalars, s.settings.input);
+  s.pages = element_count(s.open.lanes.leading);
+  s.results = number_pages(s.program, s.destinations, s.open.lanes.leading, s.output);
   check_outside(s.open, s.destinations);
   ranks::Agreement& agreement = s.settings.agreement != nullptr ? *s.settings.agreement : *s.own;
   s.pieces.emplace(
@@ -251,6 +255,14 @@ Execution::Execution(Program program, std::string label, const std::vector<std::
 }
 
 Execution::~Execution() = default;
+
+const std::vector<std::string>& Execution::results() const {
+  return state_->results;
+}
+
+i64 Execution::pages() const {
+  return state_->pages;
+}
 
 i64 Execution::bytes() const {
   return state_->pieces->array_bytes();

@@ -59,6 +59,10 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
+  // The files that it writes.
+  const std::vector<std::string>& results() const;
+  // On which the program runs one by one; 1 without --pages.
+  i64 pages() const;
   // That its inputs and outputs take where all of them are in memory.
   i64 bytes() const;
   // What is not read yet. Where files have parts and do not fit the memory, they stay where they are.

@@ -9,13 +9,16 @@
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <utility>
 
+#include "base/files/descriptor.hpp"
 #include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/execute/convert.hpp"
+#include "cli/execute/pages.hpp"
 #include "cli/options/options.hpp"
 #include "cli/tell.hpp"
 #include "io/image.hpp"
@@ -237,9 +240,11 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
   Destinations result;
   result.files.resize(outputs.size());
   result.paths.resize(outputs.size());
+  result.marked.resize(outputs.size());
   std::vector<std::string> names, by_position;
   for (const Parameter& p : outputs) names.push_back(p.name);
-  const auto give = [&](std::size_t i, const std::string& path) {
+  const auto give = [&](std::size_t i, const std::string& marked) {
+    const std::string path = unmarked(marked);
     if (!result.files[i].empty())
       fail(fmt::format("{} is given two files: {} and {}", described(outputs[i], i), base::quoted(result.files[i]),
                        base::quoted(path)));
@@ -247,6 +252,7 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
     check_path(path);
     check_no_source(options.sources, path);
     result.files[i] = path;
+    if (path != marked) result.marked[i] = marked;
   };
   for (const std::string& word : options.files) {
     const auto [name, path] = cut_name(word);
@@ -258,14 +264,15 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
     } else {
       fail(fmt::format("the program has no output {}, its outputs are: {}", base::quoted(name),
                        base::list_of(names, "and")),
-           or_as_file(base::did_you_mean(name, names), word));
+           or_as_file(base::did_you_mean(name, names), unmarked(word)));
     }
   }
   std::size_t next = 0;
   for (const std::string& path : by_position) {
     while (next < outputs.size() && !result.files[next].empty()) ++next;
     if (next == outputs.size())
-      fail(fmt::format("output file {} is one too many, the program has {}", base::quoted(path), outputs.size()));
+      fail(fmt::format("output file {} is one too many, the program has {}", base::quoted(unmarked(path)),
+                       outputs.size()));
     give(next, path);
   }
   check_different(program, result.files);
@@ -280,6 +287,40 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
     result.onto_header = std::move(below.header);
   }
   return result;
+}
+
+std::vector<std::string> number_pages(const Program& program, Destinations& to, const Shape& leading,
+                                      const OutputOptions& options) {
+  std::vector<std::string> all;
+  std::map<fs::path, std::size_t> taken;  // by an output
+  const auto take = [&](std::size_t output, const std::string& path) {
+    all.push_back(path);
+    std::error_code ec;
+    const auto [other, fresh] = taken.emplace(fs::weakly_canonical(fs::absolute(path, ec), ec), output);
+    if (!fresh && other->second != output)
+      fail(fmt::format("{} and {} go into one file: {}", described(program.outputs()[other->second], other->second),
+                       described(program.outputs()[output], output), base::quoted(path)),
+           "give each a file of its own");
+  };
+  const i64 count = element_count(leading);
+  const bool any = std::ranges::any_of(to.marked, [](const std::string& name) { return !name.empty(); });
+  for (std::size_t i = 0; i < to.files.size(); ++i) {
+    std::string& marked = to.marked[i];
+    if (to.files[i].empty()) continue;
+    if (marked.empty() && any) take(i, to.files[i]);
+    if (marked.empty() && !any) all.push_back(to.files[i]);
+    for (i64 page = 0; page < count && !marked.empty(); ++page) {
+      const std::string path = name_of_page(marked, page, count);
+      take(i, path);
+      check_path(path);
+      check_no_source(options.sources, path);
+    }
+    if (marked.empty() || !leading.empty()) continue;
+    to.files[i] = name_of_page(marked, 0, 1);
+    to.paths[i] = with_format(to.files[i], options);
+    marked.clear();
+  }
+  return all;
 }
 
 Target target_of(const std::string& path, const Format& format_of_result, const Lanes& lanes,
@@ -357,6 +398,25 @@ std::unique_ptr<io::RegionWriter> partial(const std::string& path, const Array& 
   return writer;
 }
 
+// What an output is written as: one file, or a file for each page.
+struct Sheet {
+  std::string file, path;
+  Array array;
+};
+
+std::vector<Sheet> sheets_of(const Destinations& to, std::size_t output, const Array& array, const Shape& leading,
+                             const OutputOptions& options) {
+  const std::string& marked = to.marked[output];
+  if (marked.empty()) return {{to.files[output], to.paths[output], array}};
+  std::vector<Sheet> sheets;
+  const i64 count = element_count(leading);
+  for (i64 page = 0; page < count; ++page) {
+    const std::string file = name_of_page(marked, page, count);
+    sheets.push_back({file, with_format(file, options), page_of(array, leading, page)});
+  }
+  return sheets;
+}
+
 }  // namespace
 
 void keep_results(const Program& program, const std::vector<Array>& results, const Lanes& lanes,
@@ -373,7 +433,10 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
       final.emplace_back();
       continue;
     }
-    headers[i] = header_of(array.shape(), lanes, destinations);
+    if (destinations.marked[i].empty())
+      headers[i] = header_of(array.shape(), lanes, destinations);
+    else
+      headers[i] = header_of(page_of(array, lanes.leading, 0).shape(), page_of(lanes, 0), destinations);
     if (!path.empty() && destinations.onto) {
       array = pasted(program, array, lanes, destinations, options, described(program.outputs()[i], i), fitted[i].notes);
     } else if (!path.empty()) {
@@ -386,21 +449,28 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   // All files are complete on the disk before the first one takes its name.
   std::vector<std::unique_ptr<base::AtomicFile>> files;
   std::vector<std::unique_ptr<io::RegionWriter>> folders;
-  std::vector<io::WriteReport> reports;
+  std::vector<io::WriteReport> reports(final.size());  // of an output, of all its files
   for (std::size_t i = 0; i < final.size(); ++i) {
-    const std::string& path = destinations.paths[i];
-    if (path.empty()) continue;
+    if (destinations.paths[i].empty()) continue;
     io::WriteOptions how = destinations.written[i];
     how.header = headers[i];
-    if (!io::is_writable_name(path)) {
-      folders.push_back(partial(path, final[i], by_regions(path, how, options)));
-      reports.push_back(folders.back()->report());
-      continue;
+    if (!destinations.onto && targets[i].integers && io::is_writable_name(destinations.paths[i]))
+      how.type = targets[i].type;
+    for (const auto& [file, path, array] : sheets_of(destinations, i, final[i], lanes.leading, options)) {
+      io::WriteReport report;
+      if (!io::is_writable_name(path)) {
+        folders.push_back(partial(path, array, by_regions(path, how, options)));
+        report = folders.back()->report();
+      } else {
+        base::allow_descriptors(files.size() + 1);
+        files.push_back(std::make_unique<base::AtomicFile>(file, path));
+        report = io::write_array(*files.back(), array, how);
+        files.back()->sync();
+      }
+      reports[i].saturated += report.saturated;
+      for (std::string& lost : report.lost)
+        if (std::ranges::find(reports[i].lost, lost) == reports[i].lost.end()) reports[i].lost.push_back(lost);
     }
-    files.push_back(std::make_unique<base::AtomicFile>(destinations.files[i], path));
-    if (!destinations.onto && targets[i].integers) how.type = targets[i].type;
-    reports.push_back(io::write_array(*files.back(), final[i], how));
-    files.back()->sync();
   }
   // What goes beside a picture on standard output is no part of it.
   const auto stream = [](const std::string& path) { return !path.empty() && base::is_same_file(path, "-"); };
@@ -416,11 +486,10 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   flush_standard_output();  // which may fail, and is told before a file is replaced
   base::AtomicFile::commit_all(files);
   for (const auto& folder : folders) folder->commit();
-  std::size_t written = 0;
   for (std::size_t i = 0; i < final.size(); ++i) {
     const std::string& path = destinations.paths[i];
     if (path.empty()) continue;
-    const io::WriteReport& report = reports[written++];
+    const io::WriteReport& report = reports[i];
     for (const std::string& line : fitted[i].notes) tell("{}", line);
     if (!destinations.onto) warn_clamped(final[i], targets[i], report.saturated, fitted[i].chosen);
     if (!report.lost.empty())

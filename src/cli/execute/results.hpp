@@ -35,6 +35,7 @@ io::RegionWriteOptions by_regions(const std::string& path, const io::WriteOption
 struct Destinations {
   std::vector<std::string> files;         // as they were given
   std::vector<std::string> paths;         // with the suffix of their format
+  std::vector<std::string> marked;        // of an output with a file for each page: its name, pages.hpp; else ""
   std::vector<io::WriteOptions> written;  // as they are given, without headers
   std::optional<Array> onto;
   io::ImageHeader onto_header;
@@ -42,6 +43,10 @@ struct Destinations {
 
 // Checks everything that can be wrong before a long run: names, suffixes, folders, the image below.
 Destinations check_outputs(const Program&, const OutputOptions&);
+
+// What is known once the pages are: where there is no dimension of pages, the only one is a file like any other. Checks
+// the names of all of them. Gives all files that will be written.
+std::vector<std::string> number_pages(const Program&, Destinations&, const Shape& leading, const OutputOptions&);
 
 // The header of a result of this shape: of the first input whose extents it has, else of the first: what holds for any
 // extents does.

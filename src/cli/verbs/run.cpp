@@ -13,6 +13,7 @@
 #include "cli/batch/journal.hpp"
 #include "cli/execute/execute.hpp"
 #include "cli/execute/on_ranks.hpp"
+#include "cli/execute/pages.hpp"
 #include "cli/verbs.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/graph.hpp"
@@ -85,7 +86,10 @@ int run(const RunVerb& verb, const CLI::App& app, RunSettings settings, const ba
   std::erase_if(settings.output.sources, [&](const SourceFile& source) { return source.how.starts_with("it holds"); });
   const Words words = files_of(program, verb.words, scalars);
   const std::string label = identifier_of(verb.program.path);
-  if (words.files.empty()) return execute(program, label, verb.words, scalars, settings, interrupt);
+  if (words.files.empty()) {
+    for (std::string& word : settings.output.files) word = mark_page(word, settings.input.reading.pages);
+    return execute(program, label, verb.words, scalars, settings, interrupt);
+  }
   const auto one = [&](const std::string& file, RunSettings of_file) {
     std::vector<std::string> own = words.others;
     own.push_back(words.input + "=" + file);
