@@ -208,6 +208,10 @@ def test_dry_runs_tell_what_runs_take(tessera, numbers):
         before = sorted(tessera.folder.iterdir())
         told = tessera(*words, "--dry-run").stdout
         assert sorted(tessera.folder.iterdir()) == before
+        explained = ["explain", words[1], *words[2:]] if words[0] == "run" else ["explain", "--filter", *words[1:]]
+        plan = tessera(*explained).stdout
+        assert sorted(tessera.folder.iterdir()) == before
+        assert plan.endswith("\n\n" + told) and "group 1 of" in plan, (told, plan)
         process = start(tessera, *words)
         said = process.stderr
         lines = []
@@ -235,6 +239,7 @@ def test_dry_runs_tell_what_runs_take(tessera, numbers):
     process = start(tessera, "filter", "median", "in.npy", "-q", "-o", "out.npy", "--memory", "4GiB")
     peak = peak_kilobytes(process) / 1024
     assert peak <= mebibytes(told) <= 1.5 * peak, (told, peak)
+    assert tessera("explain", "--filter", "median", "in.npy", "-o", "out.npy", "--memory", "4GiB").stdout.endswith(told)
     error = tessera("filter", "median", "in.npy", "--dry-run", "--time", status=2).stderr
     assert "--dry-run runs nothing" in error
 

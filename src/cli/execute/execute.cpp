@@ -126,7 +126,7 @@ Done run_pages(const Program& program, Lanes& lanes, const RunOptions& options, 
 
 }  // namespace
 
-void RunSettings::declare(CLI::App& app, bool with_axes) {
+void RunSettings::declare_files(CLI::App& app, bool with_axes) {
   app.add_option("-o,--output", output.files, "where an output goes; without it a summary is printed")
       ->allow_extra_args(false)
       ->type_name("[NAME=]FILE");
@@ -156,6 +156,11 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
   app.add_option("--memory", memory,
                  "what the run may take; files that have parts are done in pieces (half of what is left)")
       ->type_name("2GiB");
+  input.reading.declare(app, with_axes);
+}
+
+void RunSettings::declare(CLI::App& app, bool with_axes) {
+  declare_files(app, with_axes);
   app.add_flag("--resume", resume, "go on with a run in pieces, or with many files, that was interrupted");
   app.add_flag("--dry-run", dry, "say in which pieces it would run, and how much memory that takes; run nothing");
   app.add_flag("--time", time, "measure: median, minimum, rates");
@@ -163,7 +168,6 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
   app.add_flag("--verify", verify, "compare with the interpreter; --verify sampled: windows of the result")
       ->type_name("[all|sampled[:SEED]]");
   app.add_flag("-q,--quiet", quiet, "no progress");
-  input.reading.declare(app, with_axes);
   plan.declare_run(app);
 }
 
@@ -256,6 +260,22 @@ Execution::Execution(Program program, std::string label, const std::vector<std::
 
 Execution::~Execution() = default;
 
+std::vector<Shape> Execution::shapes() const {
+  std::vector<Shape> shapes;
+  const OpenInputs& open = state_->open;
+  for (std::size_t i = 0; i < open.inputs.size(); ++i) {
+    Shape shape = open.inputs[i].number ? Shape{} : open.inputs[i].array.shape();
+    if (open.lanes.paged[i]) shape.erase(shape.begin(), shape.begin() + std::ssize(open.lanes.leading));
+    if (state_->adjust.shape && !shape.empty()) shape = state_->adjust.shape(shape);
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+const Program& Execution::program() const {
+  return state_->program;
+}
+
 const std::vector<std::string>& Execution::results() const {
   return state_->results;
 }
@@ -299,7 +319,7 @@ void Execution::compute() {
 int Execution::keep() {
   State& s = *state_;
   if (s.settings.dry) {
-    const std::string text = s.pieces->forecast();
+    const std::string text = forecast();
     if (!silent) fmt::print("{}\n", text);
   }
   if (s.in_pieces || s.settings.dry) return done;
@@ -308,6 +328,10 @@ int Execution::keep() {
   keep_results(s.program, joined, s.lanes, s.destinations, s.output);
   const Verdict verdict = s.all.verdict;
   return verdict == Verdict::agrees ? done : verdict == Verdict::amplifies ? amplified : internal_fault;
+}
+
+std::string Execution::forecast() {
+  return state_->pieces->forecast();
 }
 
 int execute(const Program& program, const std::string& label, const std::vector<std::string>& words,
