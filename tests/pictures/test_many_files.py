@@ -374,6 +374,44 @@ def test_files_that_do_not_fit_the_disk(tessera, numbers):
     assert numpy.array_equal(numpy.load(tessera.folder / "out" / "s04.npy"), ndimage.median_filter(data["in/s04.tif"], 5, mode="mirror"))
 
 
+def test_files_that_are_packed_beside_each_other(tessera, numbers):
+    """What is told of failures in packing is in the order of files, whichever ends first; what they hold is bounded."""
+    (tessera.folder / "out").mkdir()
+    data = {f"p{k:02}.npy": stack(numbers, (40, 50) if k % 4 else (900, 1000 + 300 * (k == 0))) for k in range(24)}
+    for name, values in data.items():
+        numpy.save(tessera.folder / name, values)
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
+
+    words = ["filter", "median", *data, "--threads", "6", "--resume", "-q", "-o", "out/{stem}.png"]
+    done = subprocess.run([os.environ["TESSERA"], *words], cwd=tessera.folder, capture_output=True, text=True, preexec_fn=limit)
+    failed = [line.split("'")[1] for line in done.stderr.splitlines() if line.startswith("tessera: error: ")]
+    assert done.returncode == 2 and failed == [name for name in list(data)[::4]], done.stderr
+    words.remove("-q")
+    assert "18 of 24 files are done already" in tessera(*words).stderr
+    for name, values in data.items():
+        tessera("filter", "median", f"out/{name[:-4]}.png", "--radius", 0, "-q", "-o", "back.npy")
+        assert numpy.array_equal(numpy.load(tessera.folder / "back.npy"), ndimage.median_filter(values, 3, mode="mirror"))
+
+
+def test_memory_of_files_that_are_packed(tessera, numbers):
+    (tessera.folder / "out").mkdir()
+    numpy.save(tessera.folder / "in.npy", stack(numbers, (2200, 2400)))
+    names = [f"link{k}.npy" for k in range(24)]
+    for name in names:
+        (tessera.folder / name).symlink_to("in.npy")
+    most = 180  # a sixteenth holds one file, an eighth two that are packed
+    words = ["filter", "median", *names, "--threads", "16", "--memory", f"{most}MiB", "--compression", "deflate:1", "-q"]
+    process = subprocess.Popen([os.environ["TESSERA"], *words, "-o", "out/{stem}.png"], cwd=tessera.folder)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0 and usage.ru_maxrss < most * 1024
+    first = (tessera.folder / "out" / "link0.png").read_bytes()
+    assert all((tessera.folder / "out" / f"{name[:-4]}.png").read_bytes() == first for name in names)
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_signals_leave_whole_files(tessera, numbers, ending):
     data = scans(tessera, numbers, 60, (300, 400))

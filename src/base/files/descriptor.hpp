@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <string_view>
@@ -21,14 +20,11 @@ struct Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 };
 
-// Files that are open at a time: what the process may have is raised as far as the system lets it, which tells of more
-// by EMFILE.
-inline void allow_descriptors(std::size_t files) {
-  constexpr rlim_t others = 256;  // libraries, pools, pipes
+// As many files may be open at a time as the system lets this process have; it tells of more by EMFILE.
+inline void allow_descriptors() {
   rlimit limit{};
-  const rlim_t wanted = static_cast<rlim_t>(files) + others;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted || limit.rlim_cur >= limit.rlim_max) return;
-  limit.rlim_cur = std::min(std::max(wanted, 2 * limit.rlim_cur), limit.rlim_max);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 

@@ -26,6 +26,7 @@
 #include "cli/options/options.hpp"
 #include "cli/tell.hpp"
 #include "pieces/conveyor.hpp"
+#include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -33,9 +34,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of what a batch may take, for a file that is there beside others. Three are under way, and each takes more than its
-// arrays while it is decoded, computed and packed.
+// Of what a batch may take, for a file that is there beside others. Three and those that are packed are under way, and
+// each takes more than its arrays while it is decoded, computed and packed.
 constexpr i64 parts_of_memory = 16;
+// The same, for all files together that are computed and have no name yet, where there are several.
+constexpr i64 parts_for_packing = 8;
 
 // Of two files' statuses the one that is told: a fault of tessera before a file that failed, before rounding that the
 // program amplifies.
@@ -87,9 +90,21 @@ class Order {
     }
     return !ended_;
   }
-  void done(i64 files) {
+  // Waits until these bytes find room beside others, or are alone. False where the batch has ended.
+  bool take_room(i64 bytes, i64 most) {
+    std::unique_lock lock(mutex_);
+    while (held_ > 0 && held_ + bytes > most && !ended_) {
+      changed_.wait_for(lock, std::chrono::milliseconds(50));
+      if (interrupt_.interrupted()) throw Error(ErrorClass::cancelled, "interrupted");
+    }
+    held_ += bytes;
+    return !ended_;
+  }
+  // So many files, and the last one's bytes are free.
+  void done(i64 files, i64 bytes) {
     const std::lock_guard lock(mutex_);
     done_ = files;
+    held_ -= bytes;
     changed_.notify_all();
   }
   void end() {
@@ -102,7 +117,7 @@ class Order {
   const base::InterruptGuard& interrupt_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  i64 done_ = 0;
+  i64 done_ = 0, held_ = 0;
   bool ended_ = false;
 };
 
@@ -110,6 +125,7 @@ struct Job {
   std::unique_ptr<Execution> execution;
   std::exception_ptr failure;
   std::vector<std::string> results;  // once it is open
+  i64 bytes = 0;                     // that it takes between computing and its name
   bool done = false;                 // by a run before
 };
 
@@ -231,23 +247,17 @@ class Run {
       }
       return pieces::Arrays();
     };
-    pieces::convey(all,
-                   {.read = [&](i64 k) { return station(k, [&](std::size_t file) { read(file); }); },
-                    .compute =
-                        [&](i64 k, const pieces::Arrays&) {
-                          return station(
-                              k, [&](std::size_t file) { guarded(file, [&] { jobs_[file].execution->compute(); }); });
-                        },
-                    .write =
-                        [&](i64 k, const pieces::Arrays&) {
-                          station(k, [&](std::size_t file) { keep(file, named); });
-                          order_.done(k + 1);
-                        },
-                    .done =
-                        [&](i64 files) {
-                          if (bar) bar->update(files);
-                        }},
-                   &interrupt_.flag());
+    pieces::convey(
+        all,
+        {.read = [&](i64 k) { return station(k, [&](std::size_t file) { read(file); }); },
+         .compute = [&](i64 k, const pieces::Arrays&) { return station(k, [&](std::size_t file) { compute(file); }); },
+         .write = [&](i64 k, const pieces::Arrays&) { station(k, [&](std::size_t file) { write(file, named); }); },
+         .done =
+             [&](i64 files) {
+               if (bar) bar->update(files);
+             },
+         .writers = run::cpu::thread_count(batch_.settings.plan.threads)},
+        &interrupt_.flag());
     if (bar) bar->finish();
   }
 
@@ -285,6 +295,7 @@ class Run {
                  });
     jobs_[file].execution = batch_.open(files_[file], std::move(own));
     jobs_[file].results = jobs_[file].execution->results();
+    jobs_[file].bytes = jobs_[file].execution->bytes();
     claim_results(file);
     warned_ = true;
   }
@@ -299,7 +310,7 @@ class Run {
       bool fits = false;
       try {
         open(file, part);
-        fits = jobs_[file].execution->bytes() <= part;
+        fits = jobs_[file].bytes <= part;
       } catch (const Error& error) {
         if (error.error_class() == ErrorClass::cancelled) throw;
         // What is wrong with a file shows again when it is alone.
@@ -312,6 +323,21 @@ class Run {
       }
       jobs_[file].execution->read();
     });
+  }
+
+  void compute(std::size_t file) {
+    Job& job = jobs_[file];
+    if (!order_.take_room(job.bytes, base::memory_limit() / parts_for_packing)) return;
+    guarded(file, [&] { job.execution->compute(); });
+  }
+
+  // Files are packed beside each other, and named one after the other.
+  void write(std::size_t file, bool named) {
+    const auto number = static_cast<i64>(file);
+    guarded(file, [&] { jobs_[file].execution->pack(); });
+    if (!order_.wait_for(number)) return;
+    keep(file, named);
+    order_.done(number + 1, jobs_[file].bytes);
   }
 
   // In the order of files: what is told of them is, too.

@@ -16,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/execute/in_pieces.hpp"
 #include "cli/execute/measure.hpp"
+#include "cli/execute/packed.hpp"
 #include "cli/execute/pages.hpp"
 #include "cli/execute/shares.hpp"
 #include "cli/execute/verify.hpp"
@@ -231,6 +232,7 @@ struct Execution::State {
   std::unique_ptr<ranks::Agreement> own = {};
   std::optional<ShareSummary> shares = {};
   std::optional<PieceWork> pieces = {};
+  std::optional<Packed> packed = {};
 };
 
 Execution::Execution(Program program, std::string label, const std::vector<std::string>& words,
@@ -316,6 +318,16 @@ void Execution::compute() {
   stop_if(s.interrupt);
 }
 
+void Execution::pack() {
+  State& s = *state_;
+  if (s.in_pieces || s.settings.dry) return;
+  const std::vector<Array> joined = join_lanes(s.program, s.lanes, s.all.results);
+  stop_if(s.interrupt);
+  s.packed.emplace(s.program, joined, s.lanes, s.destinations, s.output, s.settings.plan.threads);
+  s.lanes = {};
+  s.all.results.clear();
+}
+
 int Execution::keep() {
   State& s = *state_;
   if (s.settings.dry) {
@@ -323,9 +335,9 @@ int Execution::keep() {
     if (!silent) fmt::print("{}\n", text);
   }
   if (s.in_pieces || s.settings.dry) return done;
-  const std::vector<Array> joined = join_lanes(s.program, s.lanes, s.all.results);
+  if (!s.packed) pack();
   stop_if(s.interrupt);
-  keep_results(s.program, joined, s.lanes, s.destinations, s.output);
+  s.packed->keep();
   const Verdict verdict = s.all.verdict;
   return verdict == Verdict::agrees ? done : verdict == Verdict::amplifies ? amplified : internal_fault;
 }

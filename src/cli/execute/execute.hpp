@@ -75,7 +75,9 @@ class Execution {
   void read();
   // Once per lane; measures and verifies. Files that do not fit the memory run in pieces, and results are written.
   void compute();
-  // Writes the results, or tells of them; the exit status.
+  // Writes the results, without their names. Files of several runs may be packed at once.
+  void pack();
+  // Gives them their names, or tells of results without files; the exit status. Packs what is not.
   int keep();
   // After read() of a dry run: what a run would tell before its first piece, or what it takes in memory.
   std::string forecast();

@@ -7,20 +7,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
 
-#include "base/files/descriptor.hpp"
 #include "base/files/files.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
 #include "cli/execute/convert.hpp"
 #include "cli/execute/pages.hpp"
 #include "cli/options/options.hpp"
-#include "cli/tell.hpp"
 #include "io/image.hpp"
 #include "io/metadata.hpp"
 #include "io/regions/regions.hpp"
@@ -33,24 +29,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail(std::string message, std::string help = "") {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
-}
-
-std::string label(const Parameter& p, std::size_t index) {
-  return p.name.empty() ? fmt::format("output {}", index + 1) : p.name;
-}
-
-// In the middle of a sentence.
-std::string described(const Parameter& p, std::size_t index) {
-  return p.name.empty() ? label(p, index) : fmt::format("output {}", base::quoted(p.name));
-}
-
-// The name by which a format is chosen: --format is for what says none.
-std::string with_format(const std::string& path, const OutputOptions& options) {
-  if (io::is_writable_name(path) || io::is_written_by_regions(path)) return path;
-  if (!options.format.empty()) return path + "." + base::to_lower(options.format);
-  fail(fmt::format("output {} has no suffix of a known format, expected {}", base::quoted(path),
-                   base::list_of(io::writable_suffixes())),
-       path == "-" ? "add --format png, or another suffix" : "--format SUFFIX is for pipes and devices");
 }
 
 void check_path(const std::string& path) {
@@ -67,16 +45,6 @@ void check_path(const std::string& path) {
   if (::faccessat(AT_FDCWD, writable.c_str(), W_OK, AT_EACCESS) != 0)
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: {}: {}", base::quoted(path),
                                             base::quoted(writable), base::reason_of(errno)));
-}
-
-// Where the results go inside the image below: --at, else where they were cut out, else the corner.
-std::vector<i64> position(const OutputOptions& options, const std::optional<Region>& source, int rank) {
-  if (options.at.empty()) return source ? source->begin : std::vector<i64>(static_cast<std::size_t>(rank), 0);
-  const auto at = parse_list(options.at, "--at");
-  if (at.size() != static_cast<std::size_t>(rank))
-    fail(fmt::format("--at {} has {} numbers, expected {} for an array of rank {}", base::quoted(options.at), at.size(),
-                     rank, rank));
-  return at;
 }
 
 void check_different(const Program& program, const std::vector<std::string>& paths) {
@@ -152,64 +120,23 @@ ElementType type_of(const Format& format) {
   return format.is_struct() ? format.fields[0].type : format.scalar;
 }
 
-// `said`: lines about what became of the values.
-Array pasted(const Program& program, const Array& result, const Lanes& lanes, const Destinations& destinations,
-             const OutputOptions& options, const std::string& name, std::vector<std::string>& said) {
-  const Array& onto = *destinations.onto;
-  const std::optional<Region>& source = lanes.region;
-  if (onto.rank() != result.rank() || io::channels_of(onto) != io::channels_of(result))
-    fail(fmt::format("{} is {} {} and cannot be pasted onto {}, which is {} {}", name, to_string(result.shape()),
-                     result.format().name(), base::quoted(options.onto), to_string(onto.shape()),
-                     onto.format().name()));
-  if (source) {
-    for (std::size_t d = 0; d < source->begin.size(); ++d)
-      if (source->begin.size() != result.shape().size() || source->end[d] - source->begin[d] != result.shape()[d])
-        fail(fmt::format("{} is {}, which is not the extent of the source region", name, to_string(result.shape())),
-             "--onto needs a program that keeps the extents");
-  }
-  const auto begin = position(options, source, result.rank());
-  std::vector<i64> end;
-  for (std::size_t d = 0; d < begin.size(); ++d) {
-    end.push_back(begin[d] + result.shape()[d]);
-    if (begin[d] < 0 || end[d] > onto.shape()[d])
-      fail(fmt::format("the target region runs from {} to {} in dimension {}, expected 0 to {} ({} is {})", begin[d],
-                       end[d] - 1, d, onto.shape()[d] - 1, base::quoted(options.onto), to_string(onto.shape())));
-  }
-  Array target = onto.clone();
-  const ElementType type = type_of(target.format());
-  const Target below{name, type, largest_of(type), !is_float(type)};
-  Fitted fitted = fit_values(program, result, below, options.values, lanes);
-  said = std::move(fitted.notes);
-  i64 lost = 0;
-  copy_converted(fitted.array, target.region(begin, end), lost);
-  warn_clamped(fitted.array, below, lost, fitted.chosen);
-  return target;
-}
-
-std::string numbers_of(const Array& array, const std::string& name) {
-  std::string text;
-  for (const Array& plane : io::as_planes(array)) {
-    i64 lost = 0;
-    const Array values = in_type(plane, ElementType::f64, lost);
-    const i64 count = values.count();
-    double low = NAN, high = NAN, sum = 0;
-    for (i64 i = 0; i < count; ++i) {
-      const double v = values.as<double>()[i];
-      low = std::fmin(low, v);  // of a number and none, the number
-      high = std::fmax(high, v);
-      sum += v;
-    }
-    if (count == 1)
-      text += fmt::format(" {:.9g}", low);
-    else if (count > 0)
-      text += fmt::format(" from {:.6g} to {:.6g}, mean {:.6g};", low, high, sum / static_cast<double>(count));
-  }
-  if (!text.empty() && text.back() == ';') text.pop_back();
-  if (array.rank() == 0) return fmt::format("{}:{}\n", name, text);
-  return fmt::format("{}: {} {},{}\n", name, to_string(array.shape()), array.format().name(), text);
-}
-
 }  // namespace
+
+std::string label(const Parameter& p, std::size_t index) {
+  return p.name.empty() ? fmt::format("output {}", index + 1) : p.name;
+}
+
+std::string described(const Parameter& p, std::size_t index) {
+  return p.name.empty() ? label(p, index) : fmt::format("output {}", base::quoted(p.name));
+}
+
+std::string with_format(const std::string& path, const OutputOptions& options) {
+  if (io::is_writable_name(path) || io::is_written_by_regions(path)) return path;
+  if (!options.format.empty()) return path + "." + base::to_lower(options.format);
+  fail(fmt::format("output {} has no suffix of a known format, expected {}", base::quoted(path),
+                   base::list_of(io::writable_suffixes())),
+       path == "-" ? "add --format png, or another suffix" : "--format SUFFIX is for pipes and devices");
+}
 
 io::RegionWriteOptions by_regions(const std::string& path, const io::WriteOptions& how, const OutputOptions& options) {
   io::RegionWriteOptions all{.write = how, .levels = levels_of(path, options)};
@@ -380,121 +307,6 @@ std::vector<Array> join_lanes(const Program& program, const Lanes& lanes,
     joined.push_back(array);
   }
   return joined;
-}
-
-namespace {
-
-// An array that is written by regions, complete on the disk and without its name.
-std::unique_ptr<io::RegionWriter> partial(const std::string& path, const Array& array,
-                                          const io::RegionWriteOptions& how) {
-  std::unique_ptr<io::RegionWriter> writer = io::create_regions(path, array.format(), array.shape(), how);
-  try {
-    writer->write({std::vector<i64>(array.shape().size(), 0), array.shape()}, array);
-    writer->sync();
-  } catch (...) {
-    writer->discard();
-    throw;
-  }
-  return writer;
-}
-
-// What an output is written as: one file, or a file for each page.
-struct Sheet {
-  std::string file, path;
-  Array array;
-};
-
-std::vector<Sheet> sheets_of(const Destinations& to, std::size_t output, const Array& array, const Shape& leading,
-                             const OutputOptions& options) {
-  const std::string& marked = to.marked[output];
-  if (marked.empty()) return {{to.files[output], to.paths[output], array}};
-  std::vector<Sheet> sheets;
-  const i64 count = element_count(leading);
-  for (i64 page = 0; page < count; ++page) {
-    const std::string file = name_of_page(marked, page, count);
-    sheets.push_back({file, with_format(file, options), page_of(array, leading, page)});
-  }
-  return sheets;
-}
-
-}  // namespace
-
-void keep_results(const Program& program, const std::vector<Array>& results, const Lanes& lanes,
-                  const Destinations& destinations, const OutputOptions& options) {
-  // Everything is put together before the first file is touched: an error leaves all of them as they were.
-  std::vector<Array> final;
-  std::vector<Fitted> fitted(results.size());
-  std::vector<Target> targets(results.size());
-  std::vector<io::ImageHeader> headers(results.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string& path = destinations.paths[i];
-    Array array = results[i];
-    if (array.empty()) {  // of a window of other outputs
-      final.emplace_back();
-      continue;
-    }
-    if (destinations.marked[i].empty())
-      headers[i] = header_of(array.shape(), lanes, destinations);
-    else
-      headers[i] = header_of(page_of(array, lanes.leading, 0).shape(), page_of(lanes, 0), destinations);
-    if (!path.empty() && destinations.onto) {
-      array = pasted(program, array, lanes, destinations, options, described(program.outputs()[i], i), fitted[i].notes);
-    } else if (!path.empty()) {
-      targets[i] = target_of(path, array.format(), lanes, headers[i]);
-      fitted[i] = fit_values(program, array, targets[i], options.values, lanes);
-      array = fitted[i].array;
-    }
-    final.push_back(array);
-  }
-  // All files are complete on the disk before the first one takes its name.
-  std::vector<std::unique_ptr<base::AtomicFile>> files;
-  std::vector<std::unique_ptr<io::RegionWriter>> folders;
-  std::vector<io::WriteReport> reports(final.size());  // of an output, of all its files
-  for (std::size_t i = 0; i < final.size(); ++i) {
-    if (destinations.paths[i].empty()) continue;
-    io::WriteOptions how = destinations.written[i];
-    how.header = headers[i];
-    if (!destinations.onto && targets[i].integers && io::is_writable_name(destinations.paths[i]))
-      how.type = targets[i].type;
-    for (const auto& [file, path, array] : sheets_of(destinations, i, final[i], lanes.leading, options)) {
-      io::WriteReport report;
-      if (!io::is_writable_name(path)) {
-        folders.push_back(partial(path, array, by_regions(path, how, options)));
-        report = folders.back()->report();
-      } else {
-        base::allow_descriptors(files.size() + 1);
-        files.push_back(std::make_unique<base::AtomicFile>(file, path));
-        report = io::write_array(*files.back(), array, how);
-        files.back()->sync();
-      }
-      reports[i].saturated += report.saturated;
-      for (std::string& lost : report.lost)
-        if (std::ranges::find(reports[i].lost, lost) == reports[i].lost.end()) reports[i].lost.push_back(lost);
-    }
-  }
-  // What goes beside a picture on standard output is no part of it.
-  const auto stream = [](const std::string& path) { return !path.empty() && base::is_same_file(path, "-"); };
-  const bool busy = std::any_of(destinations.files.begin(), destinations.files.end(), stream);
-  for (std::size_t i = 0; i < final.size(); ++i) {
-    if (!destinations.paths[i].empty() || final[i].empty()) continue;
-    const std::string line = numbers_of(final[i], label(program.outputs()[i], i));
-    if (busy)
-      tell("{}", line);
-    else
-      fmt::print("{}", line);
-  }
-  flush_standard_output();  // which may fail, and is told before a file is replaced
-  base::AtomicFile::commit_all(files);
-  for (const auto& folder : folders) folder->commit();
-  for (std::size_t i = 0; i < final.size(); ++i) {
-    const std::string& path = destinations.paths[i];
-    if (path.empty()) continue;
-    const io::WriteReport& report = reports[i];
-    for (const std::string& line : fitted[i].notes) tell("{}", line);
-    if (!destinations.onto) warn_clamped(final[i], targets[i], report.saturated, fitted[i].chosen);
-    if (!report.lost.empty())
-      tell("note: {} does not keep {}\n", base::quoted(path), base::list_of(report.lost, "and"));
-  }
 }
 
 }  // namespace tessera::cli

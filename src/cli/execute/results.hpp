@@ -1,4 +1,4 @@
-// From the arrays of a run to files: channels put together again, pasted into an image, written, and told.
+// Where the results of a run go: names and formats of files, their headers; channels put together again.
 #pragma once
 
 #include <optional>
@@ -57,9 +57,10 @@ Target target_of(const std::string& path, const Format&, const Lanes&, const io:
 // One array per output out of one per lane and output.
 std::vector<Array> join_lanes(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results);
 
-// Writes what has a destination, prints the others in a line each. A file gets the header of the first input whose
-// extents it has, or of the image that it is pasted into.
-void keep_results(const Program&, const std::vector<Array>& results, const Lanes&, const Destinations&,
-                  const OutputOptions&);
+// "edges", "output 2"; in the middle of a sentence "output 'edges'".
+std::string label(const Parameter&, std::size_t index);
+std::string described(const Parameter&, std::size_t index);
+// The name by which the format of a file is chosen: --format is for what says none.
+std::string with_format(const std::string& path, const OutputOptions&);
 
 }  // namespace tessera::cli
