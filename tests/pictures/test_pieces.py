@@ -354,7 +354,7 @@ def test_what_cannot_be_in_pieces_says_why(tessera, numbers):
     for words, reason in (
         (["--verify"], "--verify compares whole results"),
         (["--stretch"], "--stretch looks at a whole result"),
-        (["--extent", "full"], "a full extent continues a whole image"),
+        (["--time"], "--time measures runs in memory"),
     ):
         error = tessera("filter", "gaussian", "in.npy", "--resume", "-o", "x.npy", *words, status=2).stderr
         assert reason in error

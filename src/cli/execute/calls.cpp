@@ -50,12 +50,6 @@ Shape extents_of(const Lanes& lanes, const Shape& whole) {
   return shape;
 }
 
-// The image continued where it is wanted, and its mask.
-void continue_images(Lanes& lanes, const engine::Filter& filter) {
-  for (auto& lane : lanes.inputs)
-    for (Array& input : lane) input = filter.input(input);
-}
-
 }  // namespace
 
 std::vector<std::string> Words::of(const std::string& file) const {
@@ -156,20 +150,24 @@ std::unique_ptr<Execution> FilterCall::open(const std::string& file, RunSettings
   // By name: a file may be called a=b.png.
   std::vector<std::string> words = {filter->program.inputs().at(0).name + "=" + file};
   if (!request.mask.empty()) {
+    const std::string& name = *options.mask();
+    words.push_back("mask=" + name);
     const Array mask = engine::mask_for(request.mask, shape);
-    words.push_back("mask=" + *options.mask());
-    settings.input.read[*options.mask()].array = mask;
+    const std::shared_ptr<io::RegionReader> of_mask = options.mask_parts();
+    if (of_mask != nullptr && request.mask.shape() == shape && name != file) {
+      settings.input.open[name] = of_mask;
+      settings.input.plain.insert(name);
+    } else {
+      settings.input.read[name].array = of_mask == nullptr ? mask : engine::mask_for(io::read_array(name), shape);
+    }
   }
   const Shape extents(shape.end() - rank, shape.end());
   if (parts != nullptr)
     settings.input.open[file] = parts;
   else
     settings.input.read[file] = std::move(image);
-  Adjust adjust{[=](Lanes& lanes) { place(lanes, *filter, request, extents_of(lanes, extents)); }, {}, {}};
-  if (filter->extent == Extent::full) {
-    adjust.arrays = [=](Lanes& lanes) { continue_images(lanes, *filter); };
-    adjust.shape = [=](const Shape& shape) { return filter->input_shape(shape); };
-  }
+  Adjust adjust{[=](Lanes& lanes) { place(lanes, *filter, request, extents_of(lanes, extents)); }, {}};
+  if (filter->extent == Extent::full) adjust.continued = filter;
   return std::make_unique<Execution>(filter->program, name, words, std::map<std::string, double>(), std::move(settings),
                                      interrupt, std::move(adjust));
 }

@@ -22,6 +22,7 @@
 #include "cli/execute/verify.hpp"
 #include "cli/execute/window.hpp"
 #include "cli/tell.hpp"
+#include "engine/filters/filters.hpp"
 #include "ranks/agreement.hpp"
 #include "tessera/error.hpp"
 
@@ -63,7 +64,9 @@ void stop_if(const base::InterruptGuard& interrupt) {
 
 void adjust_all(const Adjust& adjust, Lanes& lanes) {
   if (adjust.headers) adjust.headers(lanes);
-  if (adjust.arrays) adjust.arrays(lanes);
+  if (adjust.continued == nullptr) return;
+  for (auto& lane : lanes.inputs)
+    for (Array& input : lane) input = adjust.continued->input(input);
 }
 
 // An array whose file is a folder is not written into while it is read.
@@ -268,7 +271,8 @@ std::vector<Shape> Execution::shapes() const {
   for (std::size_t i = 0; i < open.inputs.size(); ++i) {
     Shape shape = open.inputs[i].number ? Shape{} : open.inputs[i].array.shape();
     if (open.lanes.paged[i]) shape.erase(shape.begin(), shape.begin() + std::ssize(open.lanes.leading));
-    if (state_->adjust.shape && !shape.empty()) shape = state_->adjust.shape(shape);
+    const auto& continued = state_->adjust.continued;
+    if (continued != nullptr && !shape.empty()) shape = continued->input_shape(shape);
     shapes.push_back(std::move(shape));
   }
   return shapes;

@@ -14,6 +14,9 @@
 #include "cli/execute/window.hpp"
 #include "cli/options/options.hpp"
 
+namespace tessera::engine {
+struct Filter;
+}
 namespace tessera::ranks {
 class Agreement;
 }
@@ -46,8 +49,7 @@ struct RunSettings {
 // What a verb changes of what was bound, of each page with --pages; either may be empty.
 struct Adjust {
   std::function<void(Lanes&)> headers;
-  std::function<void(Lanes&)> arrays;             // which have to lie in memory then
-  std::function<Shape(const Shape&)> shape = {};  // what becomes of the extents of arrays
+  std::shared_ptr<const engine::Filter> continued = {};  // arrays are, as a full extent wants them
 };
 
 // A program on one set of files, in steps that follow one another, each on any thread.

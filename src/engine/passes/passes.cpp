@@ -56,7 +56,10 @@ Passes::Passes(const Program& program, std::size_t parts) : impl_(program.impl()
   std::iota(inputs.begin(), inputs.end(), ArrayId{0});
   std::iota(outputs.begin(), outputs.end(), inputs.size());
   const bool straight = windows || !impl_.host;  // no loop or transform is in the way of results
-  const std::vector<ir::StageId> stored = straight ? ir::stored_for(graph, parts) : std::vector<ir::StageId>();
+  // A filter with certainties runs in blocks, of which its graph knows nothing: its bits are those of the whole program.
+  const bool whole = impl_.certainty != nullptr || impl_.precise != nullptr;
+  const std::vector<ir::StageId> stored =
+      straight && !whole ? ir::stored_for(graph, parts) : std::vector<ir::StageId>();
   if (!straight) {
     of_host_program(impl_.host->program());
   } else if (of_graph(graph); windows && alike && stored.empty()) {
