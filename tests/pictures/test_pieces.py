@@ -283,8 +283,10 @@ def test_other_work_is_noticed(tessera, numbers):
     words = ["filter", "median", "in.npy", "--radius", 9, "--resume", "--memory", SMALL, "-o", "out.zarr"]
     process = start(tessera, *words)
     journal = tessera.folder / "out.zarr.journal"
+    assert " of memory" in process.stderr.readline()  # what it does is chosen, and nothing is written yet
     while process.poll() is None and not (journal.exists() and "work" in journal.read_text()):
         time.sleep(0.005)
+    time.sleep(0.1)  # of what is interrupted before its first piece nothing stays
     process.send_signal(signal.SIGINT)
     process.communicate()
     assert process.returncode != 0

@@ -56,7 +56,8 @@ Passes::Passes(const Program& program, std::size_t parts) : impl_(program.impl()
   std::iota(inputs.begin(), inputs.end(), ArrayId{0});
   std::iota(outputs.begin(), outputs.end(), inputs.size());
   const bool straight = windows || !impl_.host;  // no loop or transform is in the way of results
-  // A filter with certainties runs in blocks, of which its graph knows nothing: its bits are those of the whole program.
+  // A filter with certainties runs in blocks, of which its graph knows nothing: its bits are those of the whole
+  // program.
   const bool whole = impl_.certainty != nullptr || impl_.precise != nullptr;
   const std::vector<ir::StageId> stored =
       straight && !whole ? ir::stored_for(graph, parts) : std::vector<ir::StageId>();
