@@ -10,6 +10,8 @@
 #include <new>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "tessera/error.hpp"
 
@@ -26,20 +28,27 @@ class Belt {
     changed_.wait(lock, [&] { return stopped_ || !held_; });
     return !stopped_;
   }
-  void put(Arrays arrays) {
+  void put(i64 piece, Arrays arrays) {
     const std::lock_guard lock(mutex_);
-    held_ = std::move(arrays);
+    held_.emplace(piece, std::move(arrays));
     changed_.notify_all();
   }
-  // Nothing when the conveyor has stopped.
-  std::optional<Arrays> take(const std::atomic<bool>* cancel) {
+  // Nothing more will be put.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+  // Nothing when the conveyor has stopped, or nothing more comes.
+  std::optional<std::pair<i64, Arrays>> take(const std::atomic<bool>* cancel) {
     std::unique_lock lock(mutex_);
     while (!stopped_ && !held_) {
+      if (ended_) return {};
       changed_.wait_for(lock, patience);
       if (cancel != nullptr && cancel->load()) throw Error(ErrorClass::cancelled, "interrupted");
     }
     if (stopped_) return {};
-    std::optional<Arrays> taken = std::move(held_);
+    std::optional<std::pair<i64, Arrays>> taken = std::move(held_);
     held_.reset();
     changed_.notify_all();
     return taken;
@@ -54,8 +63,8 @@ class Belt {
   static constexpr std::chrono::milliseconds patience{50};  // until the flag is looked at again
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<Arrays> held_;
-  bool stopped_ = false;
+  std::optional<std::pair<i64, Arrays>> held_;
+  bool stopped_ = false, ended_ = false;
 };
 
 // The first failure of several threads.
@@ -92,30 +101,31 @@ void convey(const std::vector<i64>& pieces, const Stations& stations, const std:
     guarded([&] {
       for (const i64 k : pieces) {
         if (!in.wait_for_room()) return;
-        in.put(stations.read(k));
+        in.put(k, stations.read(k));
       }
     });
   });
-  std::thread writer([&] {
+  std::vector<std::thread> writers;
+  const auto write = [&] {
     guarded([&] {
-      for (const i64 k : pieces) {
-        std::optional<Arrays> computed = out.take(nullptr);
-        if (!computed) return;
-        stations.write(k, std::move(*computed));
-      }
+      while (auto computed = out.take(nullptr)) stations.write(computed->first, std::move(computed->second));
     });
+  };
+  guarded([&] {
+    for (int k = 0; k < stations.writers; ++k) writers.emplace_back(write);
   });
   guarded([&] {
     i64 done = 0;
     for (const i64 k : pieces) {
-      std::optional<Arrays> read = in.take(cancel);
+      auto read = in.take(cancel);
       if (!read || !out.wait_for_room()) return;
-      out.put(stations.compute(k, std::move(*read)));
+      out.put(k, stations.compute(k, std::move(read->second)));
       if (stations.done) stations.done(++done);
     }
   });
+  out.end();
   reader.join();
-  writer.join();
+  for (std::thread& writer : writers) writer.join();
   failure.rethrow();
 }
 

@@ -16,13 +16,14 @@ using Arrays = std::vector<Array>;
 struct Stations {
   std::function<Arrays(i64 piece)> read;                  // on a thread of its own
   std::function<Arrays(i64 piece, Arrays read)> compute;  // on the thread of the caller
-  std::function<void(i64 piece, Arrays computed)> write;  // on a thread of its own
+  std::function<void(i64 piece, Arrays computed)> write;  // on threads of its own
   std::function<void(i64 done)> done = {};                // after each, on the thread of the caller
+  int writers = 1;                                        // that write at once, each a piece; they begin in order
 };
 
 // All of these pieces, in this order. What a station throws ends the others, and is thrown once they have ended; so is
-// Error(cancelled) where the flag is up. Two pieces at most are read and not yet computed, one of them in work; two are
-// computed and not yet written.
+// Error(cancelled) where the flag is up. Two pieces at most are read and not yet computed, one of them in work; one
+// more than there are writers is computed and not yet written.
 void convey(const std::vector<i64>& pieces, const Stations&, const std::atomic<bool>* cancel = nullptr);
 
 // Memory that pieces use again: its pages are there. As many bytes as the arrays at hand take, where the pool of

@@ -4,6 +4,7 @@ their results, and no sentence twice."""
 import json
 import re
 
+import numpy
 import pytest
 
 from conftest import SOURCE
@@ -33,6 +34,35 @@ def check(text):
         for line in said:
             if re.search(r"ns directly|is taken directly", line):
                 assert not any(f"'{name}'" in line for name in priced), line
+
+
+def test_files_say_extents(tessera, numbers):
+    """A plan of files is that of their extents; what a run takes stands behind it, and beside JSON on standard error."""
+    (tessera.folder / "p.forma").write_text("parameter M, N; vector#2 float a[M,N]; float s; stencil f(vector#2 float X, float s) "
+                                            "{ return s * X@[1,0]; } return f(a:mirror, s);")
+    numpy.save(tessera.folder / "a.npy", numbers.random((40, 70), dtype="float32"))
+    numpy.save(tessera.folder / "stack.npy", numbers.random((3, 40, 70), dtype="float32"))
+    sized = tessera("explain", "p.forma", "--size", "40x70").stdout
+    for words in (["a.npy", 3], ["a.npy", "s=3"], ["a=a.npy", 3], ["stack.npy", 3, "--pages"]):
+        told = tessera("run", "p.forma", *words, "-o", "x.npy", "--dry-run").stdout
+        assert told.startswith("p: in memory, ")
+        assert tessera("explain", "p.forma", *words, "-o", "x.npy").stdout == sized + "\n" + told
+    parts = tessera("explain", "p.forma", "a.npy", 3, "--roi", "0,0,9,19").stdout
+    assert parts.startswith(tessera("explain", "p.forma", "--size", "10x20").stdout)
+    done = tessera("explain", "p.forma", "a.npy", 3, "--json")
+    assert done.stdout == tessera("explain", "p.forma", "--size", "40x70", "--json").stdout and "in memory" in done.stderr
+    for extent in ("valid", "full"):
+        words = ["--filter", "gaussian", "--sigma", 2, "--extent", extent]
+        done = tessera("explain", *words, "a.npy", "-o", "x.npy").stdout
+        assert done.startswith(tessera("explain", *words, "--size", "40x70").stdout) and "gaussian: in memory" in done
+    for words, expected in ((["p.forma", "a.npy", 3, "--size", "4x4"], "--size '4x4' is given beside files"),
+                            (["p.forma", "--memory", "1GiB"], "--memory is of a run on files, but none is given"),
+                            (["p.forma", "a.npy", "a.npy", 3], "2 files are given, expected one"),
+                            (["p.forma", "a.npy", 3, "-o", "x.what"], "has no suffix of a known format"),
+                            (["p.forma", "none.npy", 3], "cannot read 'none.npy'"),
+                            (["p.forma", "a.npy", "--target", "verilog"], "takes frames of --size"),
+                            (["--filter", "median", "p.forma"], "expected one of them")):
+        assert expected in tessera("explain", *words, status=2).stderr, words
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.stem for p in PROGRAMS])

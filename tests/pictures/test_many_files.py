@@ -58,11 +58,131 @@ def test_masks_and_pages(tessera, numbers):
             assert numpy.array_equal(whole[k], one, equal_nan=True)
 
 
+def test_a_file_for_each_page(tessera, numbers):
+    """Each has the points of its page in the stack, whatever the format; without the field there is one file."""
+    (tessera.folder / "out").mkdir()
+    data = stack(numbers, (3, 4, 17, 19), "uint16")
+    tifffile.imwrite(tessera.folder / "in.tif", data, imagej=True, metadata={"axes": "TZYX"}, resolution=(10, 20))
+    words = ["filter", "gaussian", "in.tif", "--sigma", 1, "--pages", "-q", "-o"]
+    tessera(*words, "whole.tif")
+    whole = tifffile.imread(tessera.folder / "whole.tif").reshape(12, 17, 19)
+    tessera(*words, "out/{stem}-{page}.tif")
+    assert sorted(p.name for p in (tessera.folder / "out").iterdir()) == [f"in-{k:02}.tif" for k in range(12)]
+    for k in range(12):
+        with tifffile.TiffFile(tessera.folder / "out" / f"in-{k:02}.tif") as file:
+            assert len(file.pages) == 1 and numpy.array_equal(file.asarray(), whole[k])
+            assert file.pages[0].tags["XResolution"].value == (10, 1)
+    for suffix in ("npy", "png", "zarr", "nrrd", "nii.gz"):
+        tessera(*words, "out/{page}." + suffix, "--memory", "100MiB")
+        for k in range(12):
+            assert numpy.array_equal(tessera.array("filter", "median", f"out/{k:02}.{suffix}", "--radius", 0), whole[k])
+
+
+def test_numbers_of_pages(tessera, numbers):
+    """Two outputs, of which one is a stack; an image alone, whose number is 0; a range of pages, counted anew."""
+    (tessera.folder / "two.forma").write_text(TWO)
+    data = stack(numbers, (11, 6, 7))
+    tifffile.imwrite(tessera.folder / "in.tif", data, photometric="minisblack", metadata=None)
+    numpy.save(tessera.folder / "other.npy", data[0])
+    tessera("run", "two.forma", "a=in.tif", "b=other.npy", "--pages", "-q", "-o", "x=x.npy", "-o", "y=y_{page}_{page}.npy")
+    assert numpy.array_equal(numpy.load(tessera.folder / "x.npy"), data + 1)
+    for k in range(11):
+        assert numpy.array_equal(numpy.load(tessera.folder / f"y_{k:02}_{k:02}.npy"), data[k] ^ data[0])
+    error = tessera("run", "two.forma", "a=in.tif", "b=other.npy", "--pages", "-q", "-o", "x=y_03.npy", "-o", "y=y_{page}.npy", status=2)
+    assert "go into one file: 'y_03.npy'" in error.stderr
+    tessera("filter", "median", "other.npy", "--pages", "-q", "-o", "one{page}.npy")
+    assert (tessera.folder / "one0.npy").exists()
+    tessera("filter", "median", "in.tif", "--pages", "--page", "4-6", "-q", "-o", "p{page}.npy")
+    for k in range(3):
+        assert numpy.array_equal(numpy.load(tessera.folder / f"p{k}.npy"), ndimage.median_filter(data[4 + k], 3, mode="mirror"))
+    tessera("fft", "in.tif", "--pages", "--spectrum", "s{page}.png", "-q", "-o", "F{page}.npy")
+    assert numpy.allclose(numpy.load(tessera.folder / "F10.npy"), numpy.fft.fft2(data[10]), atol=1e-2)
+    assert (tessera.folder / "s10.png").exists()
+
+
+def test_names_of_pages_that_are_refused(tessera, numbers):
+    (tessera.folder / "two.forma").write_text(TWO)
+    numpy.save(tessera.folder / "in.npy", stack(numbers, (3, 6, 7)))
+    numpy.save(tessera.folder / "in2.npy", stack(numbers, (3, 6, 7)))
+    numpy.save(tessera.folder / "in_1.npy", stack(numbers, (3, 6, 7)))
+    before = sorted(tessera.folder.iterdir())
+    for words in (["filter", "median", "in.npy"], ["filter", "median", "in.npy", "in2.npy"], ["fft", "in.npy"],
+                  ["run", "two.forma", "a=in.npy", "b=in.npy"]):
+        error = tessera(*words, "-q", "-o", "x{page}.npy", status=2).stderr
+        assert "has a number of pages, but the whole input is one" in error and "add --pages" in error, words
+    error = tessera("filter", "median", "in.npy", "--pages", "-q", "-o", "a{page}/x.npy", status=2).stderr
+    assert "has {page} in the name of a folder" in error
+    error = tessera("filter", "median", "in.npy", "in2.npy", "--pages", "-q", "-o", "x{page}.npy", status=2).stderr
+    assert "is one file for 2 inputs" in error
+    error = tessera("filter", "median", "in.npy", "--pages", "-q", "-o", "{stem}_{page}.what", status=2).stderr
+    assert "'in_{page}.what' has no suffix of a known format" in error
+    error = tessera("filter", "median", "in.npy", "--pages", "-q", "-o", "{stem}_{pages}.npy", status=2).stderr
+    assert "did you mean '{page}'" in error
+    assert sorted(tessera.folder.iterdir()) == before
+    # Of a batch the results of one file meet an input, which stays; the others are done.
+    kept = (tessera.folder / "in_1.npy").read_bytes()
+    error = tessera("filter", "median", "in.npy", "in_1.npy", "--pages", "-q", "-o", "{stem}_{page}.npy", status=2).stderr
+    assert "'in.npy': it would be written into 'in_1.npy', which is an input" in error and "1 of 2 files failed" in error
+    assert (tessera.folder / "in_1.npy").read_bytes() == kept and (tessera.folder / "in_1_2.npy").exists()
+    numpy.save(tessera.folder / "in.npy", stack(numbers, (22, 6, 7)))
+    error = tessera("filter", "median", "in.npy", "in2.npy", "--pages", "-q", "-o", "x/{stem}{page}.npy", status=2).stderr
+    assert "there is no folder 'x'" in error
+    (tessera.folder / "x").mkdir()
+    error = tessera("filter", "median", "in.npy", "in2.npy", "--pages", "-q", "-o", "x/{stem}{page}.npy", status=2).stderr
+    assert "'in2.npy': it would be written into 'x/in20.npy', as 'in.npy' is" in error
+    assert len(list((tessera.folder / "x").iterdir())) == 22
+
+
+def test_pages_appear_together(tessera, numbers):
+    """More of them than files may be open at first; none where one cannot be written."""
+    (tessera.folder / "out").mkdir()
+    data = stack(numbers, (400, 6, 7))
+    numpy.save(tessera.folder / "in.npy", data)
+    words = [os.environ["TESSERA"], "filter", "median", "in.npy", "--pages", "-q", "-o", "out/{page}.png"]
+    few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    subprocess.run(words, cwd=tessera.folder, check=True, preexec_fn=few)
+    assert len(list((tessera.folder / "out").iterdir())) == 400
+    before = {path.name: made_as(path) for path in (tessera.folder / "out").iterdir()}
+    none = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+    done = subprocess.run(words, cwd=tessera.folder, capture_output=True, text=True, preexec_fn=none)
+    assert done.returncode == 2 and "too many open files" in done.stderr
+    assert {path.name: made_as(path) for path in (tessera.folder / "out").iterdir()} == before
+
+
+def test_pages_of_many_files_are_resumed(tessera, numbers):
+    (tessera.folder / "out").mkdir()
+    data = {f"v{k}.npy": stack(numbers, (3 + k, 9, 8)) for k in range(4)}
+    for name, values in data.items():
+        numpy.save(tessera.folder / name, values)
+    (tessera.folder / "v2.npy").rename(tessera.folder / "kept.npy")
+    words = ["filter", "median", *data, "--pages", "--resume", "-o", "out/{stem}_{page}.npy"]
+    assert "1 of 4 files failed: 'v2.npy'" in tessera(*words, status=2).stderr
+    (tessera.folder / "kept.npy").rename(tessera.folder / "v2.npy")
+    (tessera.folder / "out" / "v3_5.npy").unlink()
+    before = {path.name: made_as(path) for path in (tessera.folder / "out").glob("*.npy")}
+    assert "2 of 4 files are done already" in tessera(*words).stderr
+    after = {path.name: made_as(path) for path in (tessera.folder / "out").iterdir()}
+    assert sum(before.get(name) == made for name, made in after.items()) == 3 + 4 and len(after) == 3 + 4 + 5 + 6
+    for name, values in data.items():
+        for k, page in enumerate(values):
+            made = numpy.load(tessera.folder / "out" / f"{name[:-4]}_{k}.npy")
+            assert numpy.array_equal(made, ndimage.median_filter(page, 3, mode="mirror"))
+
+
 PROGRAM = """stencil shifted(vector#2 uint8 X, uint8 amount) { return X@[0,-1] + amount; }
 parameter M, N;
 vector#2 uint8 image[M,N];
 uint8 amount;
 return shifted(image:clamped, amount);
+"""
+
+
+TWO = """stencil more(vector#2 uint8 X) { return X + 1; }
+stencil both(vector#2 uint8 X, vector#2 uint8 Y) { return xor(X, Y); }
+parameter M, N;
+vector#2 uint8 a[M,N];
+vector#2 uint8 b[M,N];
+return x = more(a), y = both(a, b);
 """
 
 
@@ -252,6 +372,44 @@ def test_files_that_do_not_fit_the_disk(tessera, numbers):
     assert (tessera.folder / "out" / "s02.npy").read_bytes() == before
     assert len(list((tessera.folder / "out").iterdir())) == 5
     assert numpy.array_equal(numpy.load(tessera.folder / "out" / "s04.npy"), ndimage.median_filter(data["in/s04.tif"], 5, mode="mirror"))
+
+
+def test_files_that_are_packed_beside_each_other(tessera, numbers):
+    """What is told of failures in packing is in the order of files, whichever ends first; what they hold is bounded."""
+    (tessera.folder / "out").mkdir()
+    data = {f"p{k:02}.npy": stack(numbers, (40, 50) if k % 4 else (900, 1000 + 300 * (k == 0))) for k in range(24)}
+    for name, values in data.items():
+        numpy.save(tessera.folder / name, values)
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
+
+    words = ["filter", "median", *data, "--threads", "6", "--resume", "-q", "-o", "out/{stem}.png"]
+    done = subprocess.run([os.environ["TESSERA"], *words], cwd=tessera.folder, capture_output=True, text=True, preexec_fn=limit)
+    failed = [line.split("'")[1] for line in done.stderr.splitlines() if line.startswith("tessera: error: ")]
+    assert done.returncode == 2 and failed == [name for name in list(data)[::4]], done.stderr
+    words.remove("-q")
+    assert "18 of 24 files are done already" in tessera(*words).stderr
+    for name, values in data.items():
+        tessera("filter", "median", f"out/{name[:-4]}.png", "--radius", 0, "-q", "-o", "back.npy")
+        assert numpy.array_equal(numpy.load(tessera.folder / "back.npy"), ndimage.median_filter(values, 3, mode="mirror"))
+
+
+def test_memory_of_files_that_are_packed(tessera, numbers):
+    (tessera.folder / "out").mkdir()
+    numpy.save(tessera.folder / "in.npy", stack(numbers, (2200, 2400)))
+    names = [f"link{k}.npy" for k in range(24)]
+    for name in names:
+        (tessera.folder / name).symlink_to("in.npy")
+    most = 180  # a sixteenth holds one file, an eighth two that are packed
+    words = ["filter", "median", *names, "--threads", "16", "--memory", f"{most}MiB", "--compression", "deflate:1", "-q"]
+    process = subprocess.Popen([os.environ["TESSERA"], *words, "-o", "out/{stem}.png"], cwd=tessera.folder)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0 and usage.ru_maxrss < most * 1024
+    first = (tessera.folder / "out" / "link0.png").read_bytes()
+    assert all((tessera.folder / "out" / f"{name[:-4]}.png").read_bytes() == first for name in names)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])

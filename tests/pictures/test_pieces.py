@@ -208,6 +208,10 @@ def test_dry_runs_tell_what_runs_take(tessera, numbers):
         before = sorted(tessera.folder.iterdir())
         told = tessera(*words, "--dry-run").stdout
         assert sorted(tessera.folder.iterdir()) == before
+        explained = ["explain", words[1], *words[2:]] if words[0] == "run" else ["explain", "--filter", *words[1:]]
+        plan = tessera(*explained).stdout
+        assert sorted(tessera.folder.iterdir()) == before
+        assert plan.endswith("\n\n" + told) and "group 1 of" in plan, (told, plan)
         process = start(tessera, *words)
         said = process.stderr
         lines = []
@@ -235,6 +239,7 @@ def test_dry_runs_tell_what_runs_take(tessera, numbers):
     process = start(tessera, "filter", "median", "in.npy", "-q", "-o", "out.npy", "--memory", "4GiB")
     peak = peak_kilobytes(process) / 1024
     assert peak <= mebibytes(told) <= 1.5 * peak, (told, peak)
+    assert tessera("explain", "--filter", "median", "in.npy", "-o", "out.npy", "--memory", "4GiB").stdout.endswith(told)
     error = tessera("filter", "median", "in.npy", "--dry-run", "--time", status=2).stderr
     assert "--dry-run runs nothing" in error
 
@@ -278,8 +283,10 @@ def test_other_work_is_noticed(tessera, numbers):
     words = ["filter", "median", "in.npy", "--radius", 9, "--resume", "--memory", SMALL, "-o", "out.zarr"]
     process = start(tessera, *words)
     journal = tessera.folder / "out.zarr.journal"
+    assert " of memory" in process.stderr.readline()  # what it does is chosen, and nothing is written yet
     while process.poll() is None and not (journal.exists() and "work" in journal.read_text()):
         time.sleep(0.005)
+    time.sleep(0.1)  # of what is interrupted before its first piece nothing stays
     process.send_signal(signal.SIGINT)
     process.communicate()
     assert process.returncode != 0
@@ -349,7 +356,7 @@ def test_what_cannot_be_in_pieces_says_why(tessera, numbers):
     for words, reason in (
         (["--verify"], "--verify compares whole results"),
         (["--stretch"], "--stretch looks at a whole result"),
-        (["--extent", "full"], "a full extent continues a whole image"),
+        (["--time"], "--time measures runs in memory"),
     ):
         error = tessera("filter", "gaussian", "in.npy", "--resume", "-o", "x.npy", *words, status=2).stderr
         assert reason in error

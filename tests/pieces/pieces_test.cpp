@@ -126,17 +126,45 @@ TEST(Conveyor, KeepsTheOrderAndHoldsFewPieces) {
   EXPECT_LE(most_computed, 2);
 }
 
+TEST(Conveyor, WritesSeveralPiecesAtOnce) {
+  std::vector<i64> pieces(60);
+  std::iota(pieces.begin(), pieces.end(), 0);
+  constexpr int writers = 4;
+  std::atomic<int> computed = 0, writing = 0, most_computed = 0, most_writing = 0;
+  std::vector<std::atomic<int>> written(pieces.size());
+  convey(pieces, {.read = [&](i64 k) { return Arrays{number(k)}; },
+                  .compute =
+                      [&](i64, const Arrays& in) {
+                        if (const int now = ++computed; now > most_computed) most_computed = now;
+                        return in;
+                      },
+                  .write =
+                      [&](i64 k, const Arrays& out) {
+                        if (const int now = ++writing; now > most_writing) most_writing = now;
+                        EXPECT_EQ(*out[0].as<std::int32_t>(), k);
+                        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+                        ++written[static_cast<std::size_t>(k)];
+                        --writing;
+                        --computed;
+                      },
+                  .writers = writers});
+  for (const auto& count : written) EXPECT_EQ(count, 1);
+  EXPECT_LE(most_computed, writers + 1);
+  EXPECT_EQ(most_writing, writers);
+}
+
 TEST(Conveyor, EndsWithTheFirstFailure) {
   const std::vector<i64> pieces = {0, 1, 2, 3, 4, 5};
-  for (const int where : {0, 1, 2}) {
+  for (const int where : {0, 1, 2, 3}) {
     const auto at = [&](int station, i64 k) {
-      if (station == where && k == 3) throw Error(ErrorClass::io, "piece 3");
+      if (station == std::min(where, 2) && k == 3) throw Error(ErrorClass::io, "piece 3");
       return Arrays{number(k)};
     };
     try {
       convey(pieces, {.read = [&](i64 k) { return at(0, k); },
                       .compute = [&](i64 k, const Arrays&) { return at(1, k); },
-                      .write = [&](i64 k, const Arrays&) { at(2, k); }});
+                      .write = [&](i64 k, const Arrays&) { at(2, k); },
+                      .writers = 1 + where});
       ADD_FAILURE();
     } catch (const Error& e) {
       EXPECT_EQ(e.message(), "piece 3");

@@ -8,10 +8,12 @@
 #include <condition_variable>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <new>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "base/memory.hpp"
 #include "base/process/deadline.hpp"
@@ -20,9 +22,11 @@
 #include "cli/batch/journal.hpp"
 #include "cli/batch/names.hpp"
 #include "cli/command.hpp"
+#include "cli/execute/pages.hpp"
 #include "cli/options/options.hpp"
 #include "cli/tell.hpp"
 #include "pieces/conveyor.hpp"
+#include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -30,9 +34,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of what a batch may take, for a file that is there beside others. Three are under way, and each takes more than its
-// arrays while it is decoded, computed and packed.
+// Of what a batch may take, for a file that is there beside others. Three and those that are packed are under way, and
+// each takes more than its arrays while it is decoded, computed and packed.
 constexpr i64 parts_of_memory = 16;
+// The same, for all files together that are computed and have no name yet, where there are several.
+constexpr i64 parts_for_packing = 8;
 
 // Of two files' statuses the one that is told: a fault of tessera before a file that failed, before rounding that the
 // program amplifies.
@@ -84,9 +90,21 @@ class Order {
     }
     return !ended_;
   }
-  void done(i64 files) {
+  // Waits until these bytes find room beside others, or are alone. False where the batch has ended.
+  bool take_room(i64 bytes, i64 most) {
+    std::unique_lock lock(mutex_);
+    while (held_ > 0 && held_ + bytes > most && !ended_) {
+      changed_.wait_for(lock, std::chrono::milliseconds(50));
+      if (interrupt_.interrupted()) throw Error(ErrorClass::cancelled, "interrupted");
+    }
+    held_ += bytes;
+    return !ended_;
+  }
+  // So many files, and the last one's bytes are free.
+  void done(i64 files, i64 bytes) {
     const std::lock_guard lock(mutex_);
     done_ = files;
+    held_ -= bytes;
     changed_.notify_all();
   }
   void end() {
@@ -99,14 +117,16 @@ class Order {
   const base::InterruptGuard& interrupt_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  i64 done_ = 0;
+  i64 done_ = 0, held_ = 0;
   bool ended_ = false;
 };
 
 struct Job {
   std::unique_ptr<Execution> execution;
   std::exception_ptr failure;
-  bool done = false;  // by a run before
+  std::vector<std::string> results;  // once it is open
+  i64 bytes = 0;                     // that it takes between computing and its name
+  bool done = false;                 // by a run before
 };
 
 std::string folder_of(const std::string& path) {
@@ -123,7 +143,12 @@ class Run {
         outputs_(std::move(outputs)),
         interrupt_(interrupt),
         order_(interrupt),
-        jobs_(files_.size()) {}
+        jobs_(files_.size()) {
+    by_page_ = std::ranges::any_of(outputs_.front(),
+                                   [](const std::string& word) { return word.find(page_mark) != std::string::npos; });
+    if (!by_page_) return;
+    for (const std::string& file : files_) sources_.insert(place_of(file));
+  }
 
   int run() {
     const RunSettings& s = batch_.settings;
@@ -150,11 +175,33 @@ class Run {
       beside_each_other();
   }
 
-  // The paths of what becomes of a file.
+  // The paths of what becomes of a file; of its pages, once it is known how many there are.
   std::vector<std::string> results_of(std::size_t file) const {
+    if (!jobs_[file].results.empty()) return jobs_[file].results;
     std::vector<std::string> paths;
-    for (const std::string& word : outputs_[file]) paths.push_back(cut_name(word).second);
+    const i64 pages = by_page_ && journal_ ? journal_->pages_of(files_[file]) : 0;
+    for (const std::string& word : outputs_[file]) {
+      const std::string path = cut_name(word).second;
+      if (path.find(page_mark) == std::string::npos)
+        paths.push_back(path);
+      else
+        for (i64 page = 0; page < pages; ++page) paths.push_back(name_of_page(path, page, pages));
+    }
     return paths;
+  }
+
+  // How many pages a file has shows late: whether its results meet those of others does, too.
+  void claim_results(std::size_t file) {
+    if (!by_page_) return;
+    for (const std::string& path : jobs_[file].results) {
+      const std::string place = place_of(path);
+      const std::size_t other = written_.emplace(place, file).first->second;
+      if (other == file && !sources_.contains(place)) continue;
+      throw Error(ErrorClass::argument,
+                  fmt::format("it would be written into {}, {}", base::quoted(path),
+                              other == file ? "which is an input" : "as " + base::quoted(files_[other]) + " is"),
+                  {}, "write names that differ before {page}, into another folder");
+    }
   }
 
   void begin_journal() {
@@ -162,7 +209,7 @@ class Run {
     if (s.output.files.empty() || s.time || !s.verify.empty())
       throw Error(ErrorClass::argument, "--resume leaves files out that are done, which takes a file for each result",
                   {}, "add -o 'out/{stem}.tif', or leave --resume out");
-    journal_.emplace(folder_of(results_of(0).front()), batch_.work);
+    journal_.emplace(folder_of(cut_name(outputs_.front().front()).second), batch_.work);
     for (std::size_t k = 0; k < files_.size(); ++k) {
       jobs_[k].done = journal_->is_done(files_[k], results_of(k));
       if (jobs_[k].done) ++done_count_;
@@ -200,23 +247,17 @@ class Run {
       }
       return pieces::Arrays();
     };
-    pieces::convey(all,
-                   {.read = [&](i64 k) { return station(k, [&](std::size_t file) { read(file); }); },
-                    .compute =
-                        [&](i64 k, const pieces::Arrays&) {
-                          return station(
-                              k, [&](std::size_t file) { guarded(file, [&] { jobs_[file].execution->compute(); }); });
-                        },
-                    .write =
-                        [&](i64 k, const pieces::Arrays&) {
-                          station(k, [&](std::size_t file) { keep(file, named); });
-                          order_.done(k + 1);
-                        },
-                    .done =
-                        [&](i64 files) {
-                          if (bar) bar->update(files);
-                        }},
-                   &interrupt_.flag());
+    pieces::convey(
+        all,
+        {.read = [&](i64 k) { return station(k, [&](std::size_t file) { read(file); }); },
+         .compute = [&](i64 k, const pieces::Arrays&) { return station(k, [&](std::size_t file) { compute(file); }); },
+         .write = [&](i64 k, const pieces::Arrays&) { station(k, [&](std::size_t file) { write(file, named); }); },
+         .done =
+             [&](i64 files) {
+               if (bar) bar->update(files);
+             },
+         .writers = run::cpu::thread_count(batch_.settings.plan.threads)},
+        &interrupt_.flag());
     if (bar) bar->finish();
   }
 
@@ -253,6 +294,9 @@ class Run {
                    return fs::exists(path + ".journal", ec);
                  });
     jobs_[file].execution = batch_.open(files_[file], std::move(own));
+    jobs_[file].results = jobs_[file].execution->results();
+    jobs_[file].bytes = jobs_[file].execution->bytes();
+    claim_results(file);
     warned_ = true;
   }
 
@@ -266,7 +310,7 @@ class Run {
       bool fits = false;
       try {
         open(file, part);
-        fits = jobs_[file].execution->bytes() <= part;
+        fits = jobs_[file].bytes <= part;
       } catch (const Error& error) {
         if (error.error_class() == ErrorClass::cancelled) throw;
         // What is wrong with a file shows again when it is alone.
@@ -281,14 +325,31 @@ class Run {
     });
   }
 
+  void compute(std::size_t file) {
+    Job& job = jobs_[file];
+    if (!order_.take_room(job.bytes, base::memory_limit() / parts_for_packing)) return;
+    guarded(file, [&] { job.execution->compute(); });
+  }
+
+  // Files are packed beside each other, and named one after the other.
+  void write(std::size_t file, bool named) {
+    const auto number = static_cast<i64>(file);
+    guarded(file, [&] { jobs_[file].execution->pack(); });
+    if (!order_.wait_for(number)) return;
+    keep(file, named);
+    order_.done(number + 1, jobs_[file].bytes);
+  }
+
   // In the order of files: what is told of them is, too.
   void keep(std::size_t file, bool named) {
     Job& job = jobs_[file];
     guarded(file, [&] {
       if (named) fmt::print("{}\n", files_[file]);
       outcome_.ended(job.execution->keep());
+      const i64 pages = job.execution->pages();
       job.execution.reset();
       if (!journal_) return;
+      if (by_page_) journal_->add_pages(files_[file], pages);
       journal_->add(files_[file], results_of(file));
       ++done_count_;
     });
@@ -313,9 +374,12 @@ class Run {
   std::vector<Job> jobs_;
   Outcome outcome_;
   std::optional<BatchJournal> journal_;
-  std::size_t done_count_ = 0;  // by the journal
-  bool alone_ = false;          // the file before takes much
-  bool warned_ = false;         // of the program and of its options
+  std::size_t done_count_ = 0;     // by the journal
+  bool by_page_ = false;           // a result is a file for each page
+  std::set<std::string> sources_;  // where the files lie, and their results, by file; where by_page_
+  std::map<std::string, std::size_t> written_;
+  bool alone_ = false;   // the file before takes much
+  bool warned_ = false;  // of the program and of its options
 };
 
 }  // namespace
@@ -326,7 +390,8 @@ int run_batch(const Batch& batch, const base::InterruptGuard& interrupt) {
     throw Error(ErrorClass::argument,
                 fmt::format("--mpi divides one result among ranks, but {} inputs are given", files.size()), {},
                 "give one input, or run without --mpi");
-  std::vector<std::vector<std::string>> outputs = destinations_of(files, batch.settings.output);
+  std::vector<std::vector<std::string>> outputs =
+      destinations_of(files, batch.settings.output, batch.settings.input.reading.pages);
   if (files.size() > 1) return Run(batch, std::move(files), std::move(outputs), interrupt).run();
   RunSettings own = batch.settings;
   own.output.files = outputs.front();

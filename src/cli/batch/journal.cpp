@@ -70,8 +70,29 @@ bool BatchJournal::is_done(const std::string& file, const std::vector<std::strin
 }
 
 void BatchJournal::add(const std::string& file, const std::vector<std::string>& results) {
+  write(line_of(file, results));
+}
+
+i64 BatchJournal::pages_of(const std::string& file) const {
+  std::error_code ec;
+  if (!fs::exists(file, ec)) return 0;
+  const std::string before = pages_of_line(file);
+  const auto found = lines_.lower_bound(before);
+  if (found == lines_.end() || !found->starts_with(before)) return 0;
+  return base::parse_integer(std::string_view(*found).substr(before.size())).value_or(0);
+}
+
+void BatchJournal::add_pages(const std::string& file, i64 pages) {
+  write(pages_of_line(file) + std::to_string(pages));
+}
+
+void BatchJournal::write(const std::string& line) {
   // A line that an end of the process cut short begins none.
-  if (!base::write_all(file_.fd, "\n" + line_of(file, results) + "\n")) fail(path_, errno);
+  if (!base::write_all(file_.fd, "\n" + line + "\n")) fail(path_, errno);
+}
+
+std::string BatchJournal::pages_of_line(const std::string& file) const {
+  return line_of(file, {}) + " has pages: ";
 }
 
 void BatchJournal::remove() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/files/descriptor.hpp"
+#include "tessera/array.hpp"
 
 namespace CLI {
 class App;
@@ -26,9 +27,14 @@ class BatchJournal {
   // Whether these results were made of this file, and both are as they were.
   bool is_done(const std::string& file, const std::vector<std::string>& results) const;
   void add(const std::string& file, const std::vector<std::string>& results);
+  // Of a file with a result for each page, how many it has: known before it is opened. 0 where nobody said it.
+  i64 pages_of(const std::string& file) const;
+  void add_pages(const std::string& file, i64 pages);
   void remove();
 
  private:
+  void write(const std::string& line);
+  std::string pages_of_line(const std::string& file) const;  // its beginning
   std::string line_of(const std::string& file, const std::vector<std::string>& results) const;
 
   std::string work_, path_;

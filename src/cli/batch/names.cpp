@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "cli/execute/pages.hpp"
 #include "cli/options/options.hpp"
 #include "io/image.hpp"
 #include "io/regions/regions.hpp"
@@ -73,20 +74,15 @@ std::string expanded(const std::string& text, const Fields& fields) {
     if (found == fields.end()) {
       std::vector<std::string> names;
       for (const auto& [name, value] : fields) names.push_back(fmt::format("{{{}}}", name));
-      fail(fmt::format("-o {} has the field {{{}}}, expected {}", base::quoted(text), *word, base::list_of(names)),
+      names.emplace_back("{page}");
+      fail(fmt::format("-o {} has the field {{{}}}, expected {}", base::quoted(unmarked(text)), *word,
+                       base::list_of(names)),
            base::did_you_mean(fmt::format("{{{}}}", *word), names));
     }
     result += found->second;
     i += word->size() + 2;
   }
   return result;
-}
-
-// One spelling for each place, whether a file is there or not.
-std::string place_of(const std::string& path) {
-  std::error_code ec;
-  const fs::path whole = fs::weakly_canonical(fs::absolute(path, ec), ec);
-  return ec ? path : whole.string();
 }
 
 bool is_folder_of_files(const std::string& path) {
@@ -107,6 +103,12 @@ std::string within(const std::string& word, const std::string& file, const Outpu
 }
 
 }  // namespace
+
+std::string place_of(const std::string& path) {
+  std::error_code ec;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path, ec), ec);
+  return ec ? path : whole.string();
+}
 
 std::vector<std::string> files_in(const std::vector<std::string>& words) {
   std::vector<std::string> files;
@@ -134,20 +136,21 @@ std::vector<std::string> files_in(const std::vector<std::string>& words) {
 }
 
 std::vector<std::vector<std::string>> destinations_of(const std::vector<std::string>& files,
-                                                      const OutputOptions& options) {
+                                                      const OutputOptions& options, bool pages) {
   std::vector<std::vector<std::string>> result;
   std::map<std::string, std::string> written, read;
   for (const std::string& file : files) read.emplace(place_of(file), file);
   for (std::size_t k = 0; k < files.size(); ++k) {
     std::vector<std::string>& words = result.emplace_back();
     const Fields fields = fields_of(files[k], k, files.size());
-    for (const std::string& given : options.files) {
+    for (const std::string& as_given : options.files) {
+      const std::string given = mark_page(as_given, pages);
       const std::string word = within(given, files[k], options);
       words.push_back(word == given ? expanded(word, fields) : expanded(given, fields) + word.substr(given.size()));
       if (files.size() == 1) continue;
-      const std::string path = cut_name(words.back()).second;
+      const std::string path = unmarked(cut_name(words.back()).second);
       if (words.back() == given)
-        fail(fmt::format("-o {} is one file for {} inputs", base::quoted(given), files.size()),
+        fail(fmt::format("-o {} is one file for {} inputs", base::quoted(as_given), files.size()),
              "write -o 'out/{stem}.tif', where {stem} becomes the name of each input without its suffix, {name} the "
              "name, {index} its number; or a folder");
       const std::string place = place_of(path);

@@ -16,11 +16,13 @@
 #include "cli/command.hpp"
 #include "cli/execute/in_pieces.hpp"
 #include "cli/execute/measure.hpp"
+#include "cli/execute/packed.hpp"
 #include "cli/execute/pages.hpp"
 #include "cli/execute/shares.hpp"
 #include "cli/execute/verify.hpp"
 #include "cli/execute/window.hpp"
 #include "cli/tell.hpp"
+#include "engine/filters/filters.hpp"
 #include "ranks/agreement.hpp"
 #include "tessera/error.hpp"
 
@@ -62,7 +64,9 @@ void stop_if(const base::InterruptGuard& interrupt) {
 
 void adjust_all(const Adjust& adjust, Lanes& lanes) {
   if (adjust.headers) adjust.headers(lanes);
-  if (adjust.arrays) adjust.arrays(lanes);
+  if (adjust.continued == nullptr) return;
+  for (auto& lane : lanes.inputs)
+    for (Array& input : lane) input = adjust.continued->input(input);
 }
 
 // An array whose file is a folder is not written into while it is read.
@@ -126,7 +130,7 @@ Done run_pages(const Program& program, Lanes& lanes, const RunOptions& options, 
 
 }  // namespace
 
-void RunSettings::declare(CLI::App& app, bool with_axes) {
+void RunSettings::declare_files(CLI::App& app, bool with_axes) {
   app.add_option("-o,--output", output.files, "where an output goes; without it a summary is printed")
       ->allow_extra_args(false)
       ->type_name("[NAME=]FILE");
@@ -156,6 +160,11 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
   app.add_option("--memory", memory,
                  "what the run may take; files that have parts are done in pieces (half of what is left)")
       ->type_name("2GiB");
+  input.reading.declare(app, with_axes);
+}
+
+void RunSettings::declare(CLI::App& app, bool with_axes) {
+  declare_files(app, with_axes);
   app.add_flag("--resume", resume, "go on with a run in pieces, or with many files, that was interrupted");
   app.add_flag("--dry-run", dry, "say in which pieces it would run, and how much memory that takes; run nothing");
   app.add_flag("--time", time, "measure: median, minimum, rates");
@@ -163,7 +172,6 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
   app.add_flag("--verify", verify, "compare with the interpreter; --verify sampled: windows of the result")
       ->type_name("[all|sampled[:SEED]]");
   app.add_flag("-q,--quiet", quiet, "no progress");
-  input.reading.declare(app, with_axes);
   plan.declare_run(app);
 }
 
@@ -216,6 +224,8 @@ struct Execution::State {
   RunOptions options = {};
   OutputOptions output = {};
   Destinations destinations = {};
+  std::vector<std::string> results = {};  // files
+  i64 pages = 1;
   OpenInputs open = {};
   Lanes lanes = {};
   Done all = {};
@@ -225,6 +235,7 @@ struct Execution::State {
   std::unique_ptr<ranks::Agreement> own = {};
   std::optional<ShareSummary> shares = {};
   std::optional<PieceWork> pieces = {};
+  std::optional<Packed> packed = {};
 };
 
 Execution::Execution(Program program, std::string label, const std::vector<std::string>& words,
@@ -244,6 +255,8 @@ Execution::Execution(Program program, std::string label, const std::vector<std::
   s.destinations = check_outputs(s.program, s.output);
   for (const std::string& file : s.destinations.files) s.settings.window.wanted.push_back(!file.empty());
   s.open = open_inputs(s.program, words, scalars, s.settings.input);
+  s.pages = element_count(s.open.lanes.leading);
+  s.results = number_pages(s.program, s.destinations, s.open.lanes.leading, s.output);
   check_outside(s.open, s.destinations);
   ranks::Agreement& agreement = s.settings.agreement != nullptr ? *s.settings.agreement : *s.own;
   s.pieces.emplace(
@@ -251,6 +264,31 @@ Execution::Execution(Program program, std::string label, const std::vector<std::
 }
 
 Execution::~Execution() = default;
+
+std::vector<Shape> Execution::shapes() const {
+  std::vector<Shape> shapes;
+  const OpenInputs& open = state_->open;
+  for (std::size_t i = 0; i < open.inputs.size(); ++i) {
+    Shape shape = open.inputs[i].number ? Shape{} : open.inputs[i].array.shape();
+    if (open.lanes.paged[i]) shape.erase(shape.begin(), shape.begin() + std::ssize(open.lanes.leading));
+    const auto& continued = state_->adjust.continued;
+    if (continued != nullptr && !shape.empty()) shape = continued->input_shape(shape);
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+const Program& Execution::program() const {
+  return state_->program;
+}
+
+const std::vector<std::string>& Execution::results() const {
+  return state_->results;
+}
+
+i64 Execution::pages() const {
+  return state_->pages;
+}
 
 i64 Execution::bytes() const {
   return state_->pieces->array_bytes();
@@ -284,18 +322,32 @@ void Execution::compute() {
   stop_if(s.interrupt);
 }
 
+void Execution::pack() {
+  State& s = *state_;
+  if (s.in_pieces || s.settings.dry) return;
+  const std::vector<Array> joined = join_lanes(s.program, s.lanes, s.all.results);
+  stop_if(s.interrupt);
+  s.packed.emplace(s.program, joined, s.lanes, s.destinations, s.output, s.settings.plan.threads);
+  s.lanes = {};
+  s.all.results.clear();
+}
+
 int Execution::keep() {
   State& s = *state_;
   if (s.settings.dry) {
-    const std::string text = s.pieces->forecast();
+    const std::string text = forecast();
     if (!silent) fmt::print("{}\n", text);
   }
   if (s.in_pieces || s.settings.dry) return done;
-  const std::vector<Array> joined = join_lanes(s.program, s.lanes, s.all.results);
+  if (!s.packed) pack();
   stop_if(s.interrupt);
-  keep_results(s.program, joined, s.lanes, s.destinations, s.output);
+  s.packed->keep();
   const Verdict verdict = s.all.verdict;
   return verdict == Verdict::agrees ? done : verdict == Verdict::amplifies ? amplified : internal_fault;
+}
+
+std::string Execution::forecast() {
+  return state_->pieces->forecast();
 }
 
 int execute(const Program& program, const std::string& label, const std::vector<std::string>& words,

@@ -14,6 +14,9 @@
 #include "cli/execute/window.hpp"
 #include "cli/options/options.hpp"
 
+namespace tessera::engine {
+struct Filter;
+}
 namespace tessera::ranks {
 class Agreement;
 }
@@ -34,9 +37,10 @@ struct RunSettings {
   bool of_several = false;  // one file of a batch: what is told of progress is told of all of them
   bool warns = true;        // of the program: of the first file of a batch alone
 
-  // -o, --roi, --window, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of
-  // the plan.
+  // Those of files, --time, --repeat, --verify, -q, and those of the plan.
   void declare(CLI::App&, bool with_axes = true);
+  // -o, --roi, --window, --gray, how results become files, --memory, and those of reading.
+  void declare_files(CLI::App&, bool with_axes = true);
   void declare_mpi(CLI::App&);
   // Throws Error(argument) for what cannot be used; before any file is read.
   void check() const;
@@ -45,7 +49,7 @@ struct RunSettings {
 // What a verb changes of what was bound, of each page with --pages; either may be empty.
 struct Adjust {
   std::function<void(Lanes&)> headers;
-  std::function<void(Lanes&)> arrays;  // which have to lie in memory then
+  std::shared_ptr<const engine::Filter> continued = {};  // arrays are, as a full extent wants them
 };
 
 // A program on one set of files, in steps that follow one another, each on any thread.
@@ -59,14 +63,26 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
+  // Of arrays as one run of the program takes them, of numbers empty.
+  std::vector<Shape> shapes() const;
+  const Program& program() const;
+  // The files that it writes.
+  const std::vector<std::string>& results() const;
+  // On which the program runs one by one; 1 without --pages.
+  i64 pages() const;
   // That its inputs and outputs take where all of them are in memory.
   i64 bytes() const;
-  // What is not read yet. Where files have parts and do not fit the memory, they stay where they are.
+  // What is not read yet; of a dry run nothing. Where files have parts and do not fit the memory, they stay where they
+  // are.
   void read();
   // Once per lane; measures and verifies. Files that do not fit the memory run in pieces, and results are written.
   void compute();
-  // Writes the results, or tells of them; the exit status.
+  // Writes the results, without their names. Files of several runs may be packed at once.
+  void pack();
+  // Gives them their names, or tells of results without files; the exit status. Packs what is not.
   int keep();
+  // After read() of a dry run: what a run would tell before its first piece, or what it takes in memory.
+  std::string forecast();
 
  private:
   struct State;

@@ -18,10 +18,12 @@
 #include "cli/execute/exchange.hpp"
 #include "cli/execute/passes.hpp"
 #include "cli/execute/result_pass.hpp"
+#include "engine/filters/filters.hpp"
 #include "engine/passes/passes.hpp"
 #include "engine/program_impl.hpp"
 #include "io/regions/regions.hpp"
 #include "ir/graph.hpp"
+#include "lang/compile.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -58,7 +60,6 @@ std::string not_in_pieces(const PieceRun& run) {
   if (s.time) return "--time measures runs in memory";
   if (!s.output.onto.empty()) return "--onto takes a whole image";
   if (s.output.values.stretch) return "--stretch looks at a whole result";
-  if (run.adjust.arrays) return "a full extent continues a whole image";
   if (!run.inputs.lanes.leading.empty()) return "--pages takes a whole stack";
   // (Ranks divide what is computed, too.)
   if (!s.mpi && std::none_of(run.inputs.inputs.begin(), run.inputs.inputs.end(),
@@ -77,7 +78,10 @@ std::string not_in_pieces(const PieceRun& run) {
 class PieceWork::Work {
  public:
   explicit Work(const PieceRun& run) : run_(run), agreement_(run.agreement), first_(run.agreement.ranks().rank() == 0) {
-    for (const OpenInput& input : run.inputs.inputs) shapes_.push_back(input.number ? Shape{} : input.array.shape());
+    for (OpenInput& input : run_.inputs.inputs) {
+      if (!has_pages()) input.continued = run.adjust.continued;
+      shapes_.push_back(input.taken_shape());
+    }
   }
 
   i64 array_bytes() const {
@@ -278,6 +282,8 @@ class PieceWork::Work {
         hasher.bytes({held.as<std::byte>(), static_cast<std::size_t>(held.count()) * held.format().size()});
       }
     }
+    if (run_.adjust.continued != nullptr)
+      for (const Border& border : run_.adjust.continued->borders) hasher.text(lang::text_of(border));
     hasher.number(run_.settings.input.unit ? 1 : 0);
     for (const std::string& range : run_.settings.output.values.range) hasher.text(range);
     hasher.text(run_.settings.output.compression).number(run_.settings.output.levels);

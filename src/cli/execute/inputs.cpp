@@ -12,6 +12,7 @@
 #include "cli/execute/convert.hpp"
 #include "cli/options/options.hpp"
 #include "cli/tell.hpp"
+#include "engine/filters/filters.hpp"
 #include "io/image.hpp"
 #include "io/metadata.hpp"
 #include "tessera/error.hpp"
@@ -245,6 +246,10 @@ bool holds(const Array& array, double value) {
 
 }  // namespace
 
+io::ReadOptions InputOptions::reading_of(const std::string& input, const std::string& file) const {
+  return plain.contains(file) ? io::ReadOptions{.max_bytes = reading.most_bytes} : reading.of(input);
+}
+
 Region parse_region(const std::string& text, const std::string& flag, const Shape& shape) {
   const auto values = parse_list(text, flag);
   const std::size_t rank = shape.size();
@@ -266,6 +271,15 @@ Region parse_region(const std::string& text, const std::string& flag, const Shap
     region.end.push_back(last + 1);
   }
   return region;
+}
+
+Region OpenInput::in_array(const Region& region) const {
+  return continued != nullptr && !number ? continued->input_reads(region, array.shape()) : region;
+}
+
+Shape OpenInput::taken_shape() const {
+  if (number) return {};
+  return continued != nullptr ? continued->input_shape(array.shape()) : array.shape();
 }
 
 bool holds_nodata(const OpenInput& input, const Array& part) {
@@ -296,16 +310,17 @@ void open_file(const Parameter& p, OpenInput& input, const InputOptions& options
   if (open != options.open.end()) {
     input.reader = open->second;
   } else {
-    input.reader = io::open_parts(input.origin, options.reading.of(p.name));
+    input.reader = io::open_parts(input.origin, options.reading_of(p.name, input.origin));
   }
   if (input.reader != nullptr) {
     input.array = repeated_point(input.reader->layout());
     input.header = input.reader->layout().header;
   } else {
-    io::Image image = io::read_image(input.origin, options.reading.of(p.name));
+    io::Image image = io::read_image(input.origin, options.reading_of(p.name, input.origin));
     input.array = std::move(image.array);
     input.header = std::move(image.header);
   }
+  if (options.plain.contains(input.origin)) input.header = {};
 }
 
 // How many channels an input has for the program.
@@ -397,7 +412,7 @@ namespace {
 // All of what --roi left of a file that was open.
 void read_whole(const Parameter& p, OpenInput& input, const InputOptions& options) {
   if (input.reader == nullptr) return;
-  const Array file = io::read_image(input.origin, options.reading.of(p.name)).array;
+  const Array file = io::read_image(input.origin, options.reading_of(p.name, input.origin)).array;
   const Shape& shape = input.array.shape();
   std::vector<i64> end = input.begin;
   const std::size_t ones = end.size() - shape.size();

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@
 #include "io/image.hpp"
 #include "io/regions/regions.hpp"
 #include "tessera/program.hpp"
+
+namespace tessera::engine {
+struct Filter;
+}
 
 namespace tessera::cli {
 
@@ -28,6 +33,10 @@ struct InputOptions {
   ReadingOptions reading = {};
   std::map<std::string, io::Image> read = {};                          // files that were read already, by path
   std::map<std::string, std::shared_ptr<io::RegionReader>> open = {};  // and those that were opened
+  // Files that the options of reading are not of, and whose headers are of no result: masks.
+  std::set<std::string> plain = {};
+
+  io::ReadOptions reading_of(const std::string& input, const std::string& file) const;
 };
 
 struct Lanes {
@@ -54,8 +63,13 @@ struct OpenInput {
   std::shared_ptr<io::RegionReader> reader;  // null of what is in memory
   Array array;  // as the program sees it; of a reader one point, repeated: its format and extents count
   io::ImageHeader header;
-  std::vector<i64> begin;  // in the file, of what --roi took
-  bool grey = false;       // colours become intensity
+  std::vector<i64> begin;                                // in the file, of what --roi took
+  bool grey = false;                                     // colours become intensity
+  std::shared_ptr<const engine::Filter> continued = {};  // the program takes it so, where it goes in pieces
+
+  // Of a region of what the program takes, what is read.
+  Region in_array(const Region&) const;
+  Shape taken_shape() const;  // that the program takes; of a number empty
 };
 
 struct OpenInputs {

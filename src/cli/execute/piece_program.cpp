@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/regions.hpp"
+#include "engine/filters/filters.hpp"
 #include "engine/program_impl.hpp"
 
 namespace tessera::cli {
@@ -23,8 +24,7 @@ PieceProgram::PieceProgram(const Program& program, std::vector<Source> sources, 
       lanes_(lanes),
       settings_(settings),
       options_(options) {
-  for (const Source& s : sources_)
-    shapes_.push_back(s.input == nullptr ? s.shape : s.input->number ? Shape{} : s.input->array.shape());
+  for (const Source& s : sources_) shapes_.push_back(s.input == nullptr ? s.shape : s.input->taken_shape());
   for (const Parameter& output : program_.outputs()) formats_.push_back(output.format);
 }
 
@@ -38,6 +38,17 @@ engine::RegionNeeds PieceProgram::needs(const Region& box) const {
 
 std::vector<Region> PieceProgram::reads(const Region& box) const {
   return engine::reads_of(program_, regions_of(box), parameters_, options_);
+}
+
+double PieceProgram::file_bytes(const engine::RegionNeeds& needs) const {
+  double bytes = 0;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (!is_read(i)) continue;
+    const Region& read = needs.reads[i];
+    const Region part = sources_[i].input != nullptr ? sources_[i].input->in_array(read) : read;
+    bytes += static_cast<double>(element_count(shape_of(part)) * static_cast<i64>(format_of(i).size()));
+  }
+  return bytes;
 }
 
 i64 PieceProgram::pooled_beside(i64 taken) {
@@ -58,13 +69,16 @@ pieces::Demand PieceProgram::demand(const Region& box, i64 ahead) const {
       d.memory += ahead * run * wanted;
     } else if (source.input != nullptr && !source.input->number) {
       const Format& stored = source.input->array.format();
-      const i64 raw = n * static_cast<i64>(stored.size());
+      const Region part = source.input->in_array(reads[i]);
+      const i64 points = element_count(shape_of(part)), raw = points * static_cast<i64>(stored.size());
       const bool same = !stored.is_struct() && !p.format.is_struct() && stored.scalar == p.format.scalar;
       if (source.input->reader != nullptr) {
         d.memory += ahead * raw;
-        beside = std::max(beside, source.input->reader->beside(reads[i]));
+        beside = std::max(beside, source.input->reader->beside(part));
       }
-      if (!same) d.memory += (p.format.is_struct() ? 2 : lanes) * wanted;
+      const i64 copies = p.format.is_struct() ? 2 : lanes;
+      if (!same) d.memory += copies * points * static_cast<i64>(p.format.size());
+      if (source.input->continued != nullptr) d.memory += copies * wanted;
       if (source.input->grey) d.memory += raw;
     } else {
       continue;
@@ -86,7 +100,7 @@ pieces::Arrays PieceProgram::read(const Region& box, pieces::Buffers& buffers, c
       image->read(parts[i], raw.back());
     }
     if (source.input == nullptr || source.input->number) continue;
-    raw.push_back(read_part(*source.input, parts[i],
+    raw.push_back(read_part(*source.input, source.input->in_array(parts[i]),
                             [&](const Format& format, const Shape& shape) { return buffers.take(format, shape); }));
     if (seen) seen(*source.input, raw.back());
   }
@@ -109,6 +123,10 @@ std::vector<std::vector<Array>> PieceProgram::compute(const Region& box, const p
       part = !source.input->number;
       arrays = in_lanes(program_.inputs()[i], *source.input, part ? raw[next++] : Array(), lanes_.count, settings_);
       if (lanes_.only) arrays = {arrays[*lanes_.only]};
+      if (const auto& continued = source.input->continued; continued != nullptr && part)
+        for (Array& array : arrays)
+          array = continued->input_part({array, source.input->in_array(parts[i]).begin, source.input->array.shape()},
+                                        parts[i]);
     }
     for (std::size_t c = 0; c < windows.size(); ++c)
       windows[c].push_back(part ? InputWindow{arrays[c], parts[i].begin, shapes_[i]} : InputWindow{arrays[c]});

@@ -52,6 +52,8 @@ class PieceProgram {
   const std::vector<Format>& formats() const { return formats_; }  // of one lane
 
   engine::RegionNeeds needs(const Region& box) const;
+  // Bytes of files, as the program takes them, for the needs of a box.
+  double file_bytes(const engine::RegionNeeds&) const;
   std::vector<Region> reads(const Region& box) const;
   // What a box takes, but for results: bytes of the engine and of inputs, of which `ahead` are there before they are
   // computed with.

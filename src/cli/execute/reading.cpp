@@ -49,7 +49,7 @@ void ReadingOptions::declare(CLI::App& app, bool with_axes) {
       ->type_name("[NAME=]TYPE,EXTENTS");
   app.add_option("--level", level, "read this level of a pyramid, of OME-Zarr or TIFF, from 0, the finest (0)")
       ->type_name("N");
-  app.add_flag("--pages", pages, "run on every page, slice or moment by itself");
+  app.add_flag("--pages", pages, "run on every page, slice or moment by itself; -o 'x_{page}.png' is a file for each");
 }
 
 void ReadingOptions::check() const {

@@ -104,12 +104,7 @@ std::string ResultPass::beyond() const {
   constexpr i64 many = 1000;
   const auto of = [&](const Region& box) {
     const engine::RegionNeeds needs = program_.needs(box);
-    double read = 0;
-    for (std::size_t i = 0; i < needs.reads.size(); ++i)
-      if (program_.is_read(i))
-        read += static_cast<double>(element_count(shape_of(needs.reads[i])) *
-                                    static_cast<i64>(program_.format_of(i).size()));
-    return std::pair(read, needs.points);
+    return std::pair(program_.file_bytes(needs), needs.points);
   };
   const i64 count = grid_.count(), asked = std::min(count, many);
   double read = 0, computed = 0;

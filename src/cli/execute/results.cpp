@@ -7,17 +7,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "base/files/files.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
 #include "cli/execute/convert.hpp"
+#include "cli/execute/pages.hpp"
 #include "cli/options/options.hpp"
-#include "cli/tell.hpp"
 #include "io/image.hpp"
 #include "io/metadata.hpp"
 #include "io/regions/regions.hpp"
@@ -30,24 +29,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail(std::string message, std::string help = "") {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
-}
-
-std::string label(const Parameter& p, std::size_t index) {
-  return p.name.empty() ? fmt::format("output {}", index + 1) : p.name;
-}
-
-// In the middle of a sentence.
-std::string described(const Parameter& p, std::size_t index) {
-  return p.name.empty() ? label(p, index) : fmt::format("output {}", base::quoted(p.name));
-}
-
-// The name by which a format is chosen: --format is for what says none.
-std::string with_format(const std::string& path, const OutputOptions& options) {
-  if (io::is_writable_name(path) || io::is_written_by_regions(path)) return path;
-  if (!options.format.empty()) return path + "." + base::to_lower(options.format);
-  fail(fmt::format("output {} has no suffix of a known format, expected {}", base::quoted(path),
-                   base::list_of(io::writable_suffixes())),
-       path == "-" ? "add --format png, or another suffix" : "--format SUFFIX is for pipes and devices");
 }
 
 void check_path(const std::string& path) {
@@ -64,16 +45,6 @@ void check_path(const std::string& path) {
   if (::faccessat(AT_FDCWD, writable.c_str(), W_OK, AT_EACCESS) != 0)
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: {}: {}", base::quoted(path),
                                             base::quoted(writable), base::reason_of(errno)));
-}
-
-// Where the results go inside the image below: --at, else where they were cut out, else the corner.
-std::vector<i64> position(const OutputOptions& options, const std::optional<Region>& source, int rank) {
-  if (options.at.empty()) return source ? source->begin : std::vector<i64>(static_cast<std::size_t>(rank), 0);
-  const auto at = parse_list(options.at, "--at");
-  if (at.size() != static_cast<std::size_t>(rank))
-    fail(fmt::format("--at {} has {} numbers, expected {} for an array of rank {}", base::quoted(options.at), at.size(),
-                     rank, rank));
-  return at;
 }
 
 void check_different(const Program& program, const std::vector<std::string>& paths) {
@@ -149,64 +120,23 @@ ElementType type_of(const Format& format) {
   return format.is_struct() ? format.fields[0].type : format.scalar;
 }
 
-// `said`: lines about what became of the values.
-Array pasted(const Program& program, const Array& result, const Lanes& lanes, const Destinations& destinations,
-             const OutputOptions& options, const std::string& name, std::vector<std::string>& said) {
-  const Array& onto = *destinations.onto;
-  const std::optional<Region>& source = lanes.region;
-  if (onto.rank() != result.rank() || io::channels_of(onto) != io::channels_of(result))
-    fail(fmt::format("{} is {} {} and cannot be pasted onto {}, which is {} {}", name, to_string(result.shape()),
-                     result.format().name(), base::quoted(options.onto), to_string(onto.shape()),
-                     onto.format().name()));
-  if (source) {
-    for (std::size_t d = 0; d < source->begin.size(); ++d)
-      if (source->begin.size() != result.shape().size() || source->end[d] - source->begin[d] != result.shape()[d])
-        fail(fmt::format("{} is {}, which is not the extent of the source region", name, to_string(result.shape())),
-             "--onto needs a program that keeps the extents");
-  }
-  const auto begin = position(options, source, result.rank());
-  std::vector<i64> end;
-  for (std::size_t d = 0; d < begin.size(); ++d) {
-    end.push_back(begin[d] + result.shape()[d]);
-    if (begin[d] < 0 || end[d] > onto.shape()[d])
-      fail(fmt::format("the target region runs from {} to {} in dimension {}, expected 0 to {} ({} is {})", begin[d],
-                       end[d] - 1, d, onto.shape()[d] - 1, base::quoted(options.onto), to_string(onto.shape())));
-  }
-  Array target = onto.clone();
-  const ElementType type = type_of(target.format());
-  const Target below{name, type, largest_of(type), !is_float(type)};
-  Fitted fitted = fit_values(program, result, below, options.values, lanes);
-  said = std::move(fitted.notes);
-  i64 lost = 0;
-  copy_converted(fitted.array, target.region(begin, end), lost);
-  warn_clamped(fitted.array, below, lost, fitted.chosen);
-  return target;
-}
-
-std::string numbers_of(const Array& array, const std::string& name) {
-  std::string text;
-  for (const Array& plane : io::as_planes(array)) {
-    i64 lost = 0;
-    const Array values = in_type(plane, ElementType::f64, lost);
-    const i64 count = values.count();
-    double low = NAN, high = NAN, sum = 0;
-    for (i64 i = 0; i < count; ++i) {
-      const double v = values.as<double>()[i];
-      low = std::fmin(low, v);  // of a number and none, the number
-      high = std::fmax(high, v);
-      sum += v;
-    }
-    if (count == 1)
-      text += fmt::format(" {:.9g}", low);
-    else if (count > 0)
-      text += fmt::format(" from {:.6g} to {:.6g}, mean {:.6g};", low, high, sum / static_cast<double>(count));
-  }
-  if (!text.empty() && text.back() == ';') text.pop_back();
-  if (array.rank() == 0) return fmt::format("{}:{}\n", name, text);
-  return fmt::format("{}: {} {},{}\n", name, to_string(array.shape()), array.format().name(), text);
-}
-
 }  // namespace
+
+std::string label(const Parameter& p, std::size_t index) {
+  return p.name.empty() ? fmt::format("output {}", index + 1) : p.name;
+}
+
+std::string described(const Parameter& p, std::size_t index) {
+  return p.name.empty() ? label(p, index) : fmt::format("output {}", base::quoted(p.name));
+}
+
+std::string with_format(const std::string& path, const OutputOptions& options) {
+  if (io::is_writable_name(path) || io::is_written_by_regions(path)) return path;
+  if (!options.format.empty()) return path + "." + base::to_lower(options.format);
+  fail(fmt::format("output {} has no suffix of a known format, expected {}", base::quoted(path),
+                   base::list_of(io::writable_suffixes())),
+       path == "-" ? "add --format png, or another suffix" : "--format SUFFIX is for pipes and devices");
+}
 
 io::RegionWriteOptions by_regions(const std::string& path, const io::WriteOptions& how, const OutputOptions& options) {
   io::RegionWriteOptions all{.write = how, .levels = levels_of(path, options)};
@@ -237,9 +167,11 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
   Destinations result;
   result.files.resize(outputs.size());
   result.paths.resize(outputs.size());
+  result.marked.resize(outputs.size());
   std::vector<std::string> names, by_position;
   for (const Parameter& p : outputs) names.push_back(p.name);
-  const auto give = [&](std::size_t i, const std::string& path) {
+  const auto give = [&](std::size_t i, const std::string& marked) {
+    const std::string path = unmarked(marked);
     if (!result.files[i].empty())
       fail(fmt::format("{} is given two files: {} and {}", described(outputs[i], i), base::quoted(result.files[i]),
                        base::quoted(path)));
@@ -247,6 +179,7 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
     check_path(path);
     check_no_source(options.sources, path);
     result.files[i] = path;
+    if (path != marked) result.marked[i] = marked;
   };
   for (const std::string& word : options.files) {
     const auto [name, path] = cut_name(word);
@@ -258,14 +191,15 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
     } else {
       fail(fmt::format("the program has no output {}, its outputs are: {}", base::quoted(name),
                        base::list_of(names, "and")),
-           or_as_file(base::did_you_mean(name, names), word));
+           or_as_file(base::did_you_mean(name, names), unmarked(word)));
     }
   }
   std::size_t next = 0;
   for (const std::string& path : by_position) {
     while (next < outputs.size() && !result.files[next].empty()) ++next;
     if (next == outputs.size())
-      fail(fmt::format("output file {} is one too many, the program has {}", base::quoted(path), outputs.size()));
+      fail(fmt::format("output file {} is one too many, the program has {}", base::quoted(unmarked(path)),
+                       outputs.size()));
     give(next, path);
   }
   check_different(program, result.files);
@@ -280,6 +214,40 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
     result.onto_header = std::move(below.header);
   }
   return result;
+}
+
+std::vector<std::string> number_pages(const Program& program, Destinations& to, const Shape& leading,
+                                      const OutputOptions& options) {
+  std::vector<std::string> all;
+  std::map<fs::path, std::size_t> taken;  // by an output
+  const auto take = [&](std::size_t output, const std::string& path) {
+    all.push_back(path);
+    std::error_code ec;
+    const auto [other, fresh] = taken.emplace(fs::weakly_canonical(fs::absolute(path, ec), ec), output);
+    if (!fresh && other->second != output)
+      fail(fmt::format("{} and {} go into one file: {}", described(program.outputs()[other->second], other->second),
+                       described(program.outputs()[output], output), base::quoted(path)),
+           "give each a file of its own");
+  };
+  const i64 count = element_count(leading);
+  const bool any = std::ranges::any_of(to.marked, [](const std::string& name) { return !name.empty(); });
+  for (std::size_t i = 0; i < to.files.size(); ++i) {
+    std::string& marked = to.marked[i];
+    if (to.files[i].empty()) continue;
+    if (marked.empty() && any) take(i, to.files[i]);
+    if (marked.empty() && !any) all.push_back(to.files[i]);
+    for (i64 page = 0; page < count && !marked.empty(); ++page) {
+      const std::string path = name_of_page(marked, page, count);
+      take(i, path);
+      check_path(path);
+      check_no_source(options.sources, path);
+    }
+    if (marked.empty() || !leading.empty()) continue;
+    to.files[i] = name_of_page(marked, 0, 1);
+    to.paths[i] = with_format(to.files[i], options);
+    marked.clear();
+  }
+  return all;
 }
 
 Target target_of(const std::string& path, const Format& format_of_result, const Lanes& lanes,
@@ -339,93 +307,6 @@ std::vector<Array> join_lanes(const Program& program, const Lanes& lanes,
     joined.push_back(array);
   }
   return joined;
-}
-
-namespace {
-
-// An array that is written by regions, complete on the disk and without its name.
-std::unique_ptr<io::RegionWriter> partial(const std::string& path, const Array& array,
-                                          const io::RegionWriteOptions& how) {
-  std::unique_ptr<io::RegionWriter> writer = io::create_regions(path, array.format(), array.shape(), how);
-  try {
-    writer->write({std::vector<i64>(array.shape().size(), 0), array.shape()}, array);
-    writer->sync();
-  } catch (...) {
-    writer->discard();
-    throw;
-  }
-  return writer;
-}
-
-}  // namespace
-
-void keep_results(const Program& program, const std::vector<Array>& results, const Lanes& lanes,
-                  const Destinations& destinations, const OutputOptions& options) {
-  // Everything is put together before the first file is touched: an error leaves all of them as they were.
-  std::vector<Array> final;
-  std::vector<Fitted> fitted(results.size());
-  std::vector<Target> targets(results.size());
-  std::vector<io::ImageHeader> headers(results.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string& path = destinations.paths[i];
-    Array array = results[i];
-    if (array.empty()) {  // of a window of other outputs
-      final.emplace_back();
-      continue;
-    }
-    headers[i] = header_of(array.shape(), lanes, destinations);
-    if (!path.empty() && destinations.onto) {
-      array = pasted(program, array, lanes, destinations, options, described(program.outputs()[i], i), fitted[i].notes);
-    } else if (!path.empty()) {
-      targets[i] = target_of(path, array.format(), lanes, headers[i]);
-      fitted[i] = fit_values(program, array, targets[i], options.values, lanes);
-      array = fitted[i].array;
-    }
-    final.push_back(array);
-  }
-  // All files are complete on the disk before the first one takes its name.
-  std::vector<std::unique_ptr<base::AtomicFile>> files;
-  std::vector<std::unique_ptr<io::RegionWriter>> folders;
-  std::vector<io::WriteReport> reports;
-  for (std::size_t i = 0; i < final.size(); ++i) {
-    const std::string& path = destinations.paths[i];
-    if (path.empty()) continue;
-    io::WriteOptions how = destinations.written[i];
-    how.header = headers[i];
-    if (!io::is_writable_name(path)) {
-      folders.push_back(partial(path, final[i], by_regions(path, how, options)));
-      reports.push_back(folders.back()->report());
-      continue;
-    }
-    files.push_back(std::make_unique<base::AtomicFile>(destinations.files[i], path));
-    if (!destinations.onto && targets[i].integers) how.type = targets[i].type;
-    reports.push_back(io::write_array(*files.back(), final[i], how));
-    files.back()->sync();
-  }
-  // What goes beside a picture on standard output is no part of it.
-  const auto stream = [](const std::string& path) { return !path.empty() && base::is_same_file(path, "-"); };
-  const bool busy = std::any_of(destinations.files.begin(), destinations.files.end(), stream);
-  for (std::size_t i = 0; i < final.size(); ++i) {
-    if (!destinations.paths[i].empty() || final[i].empty()) continue;
-    const std::string line = numbers_of(final[i], label(program.outputs()[i], i));
-    if (busy)
-      tell("{}", line);
-    else
-      fmt::print("{}", line);
-  }
-  flush_standard_output();  // which may fail, and is told before a file is replaced
-  base::AtomicFile::commit_all(files);
-  for (const auto& folder : folders) folder->commit();
-  std::size_t written = 0;
-  for (std::size_t i = 0; i < final.size(); ++i) {
-    const std::string& path = destinations.paths[i];
-    if (path.empty()) continue;
-    const io::WriteReport& report = reports[written++];
-    for (const std::string& line : fitted[i].notes) tell("{}", line);
-    if (!destinations.onto) warn_clamped(final[i], targets[i], report.saturated, fitted[i].chosen);
-    if (!report.lost.empty())
-      tell("note: {} does not keep {}\n", base::quoted(path), base::list_of(report.lost, "and"));
-  }
 }
 
 }  // namespace tessera::cli

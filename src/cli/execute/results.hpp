@@ -1,4 +1,4 @@
-// From the arrays of a run to files: channels put together again, pasted into an image, written, and told.
+// Where the results of a run go: names and formats of files, their headers; channels put together again.
 #pragma once
 
 #include <optional>
@@ -35,6 +35,7 @@ io::RegionWriteOptions by_regions(const std::string& path, const io::WriteOption
 struct Destinations {
   std::vector<std::string> files;         // as they were given
   std::vector<std::string> paths;         // with the suffix of their format
+  std::vector<std::string> marked;        // of an output with a file for each page: its name, pages.hpp; else ""
   std::vector<io::WriteOptions> written;  // as they are given, without headers
   std::optional<Array> onto;
   io::ImageHeader onto_header;
@@ -42,6 +43,10 @@ struct Destinations {
 
 // Checks everything that can be wrong before a long run: names, suffixes, folders, the image below.
 Destinations check_outputs(const Program&, const OutputOptions&);
+
+// What is known once the pages are: where there is no dimension of pages, the only one is a file like any other. Checks
+// the names of all of them. Gives all files that will be written.
+std::vector<std::string> number_pages(const Program&, Destinations&, const Shape& leading, const OutputOptions&);
 
 // The header of a result of this shape: of the first input whose extents it has, else of the first: what holds for any
 // extents does.
@@ -52,9 +57,10 @@ Target target_of(const std::string& path, const Format&, const Lanes&, const io:
 // One array per output out of one per lane and output.
 std::vector<Array> join_lanes(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results);
 
-// Writes what has a destination, prints the others in a line each. A file gets the header of the first input whose
-// extents it has, or of the image that it is pasted into.
-void keep_results(const Program&, const std::vector<Array>& results, const Lanes&, const Destinations&,
-                  const OutputOptions&);
+// "edges", "output 2"; in the middle of a sentence "output 'edges'".
+std::string label(const Parameter&, std::size_t index);
+std::string described(const Parameter&, std::size_t index);
+// The name by which the format of a file is chosen: --format is for what says none.
+std::string with_format(const std::string& path, const OutputOptions&);
 
 }  // namespace tessera::cli

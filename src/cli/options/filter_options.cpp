@@ -212,7 +212,7 @@ FilterRequest FilterOptions::request(const std::string& name, int rank, const io
                                    : "--nodata",
                      base::list_of(names, "and")));
   }
-  if (mask_) request.mask = io::read_array(*mask_);
+  if (mask_) request.mask = mask_array();
   if (type_) {
     if (*type_ == "int8")
       tell("warning: int8 is an unsigned type here, 0 to 255\nhelp: write uint8, which means the same\n");
@@ -221,6 +221,18 @@ FilterRequest FilterOptions::request(const std::string& name, int rank, const io
       fail(fmt::format("--type {} cannot be used, expected a type such as uint8 or float", base::quoted(*type_)));
   }
   return request;
+}
+
+Array FilterOptions::mask_array() const {
+  if (!mask_reader_) mask_reader_ = io::open_parts(*mask_);
+  if (*mask_reader_ == nullptr) return io::read_array(*mask_);
+  const io::RegionLayout& layout = (*mask_reader_)->layout();
+  const Array one(layout.element, {1});
+  return Array::share(one.owner(), one.data(), layout.element, layout.shape, std::vector<i64>(layout.shape.size(), 0));
+}
+
+std::shared_ptr<io::RegionReader> FilterOptions::mask_parts() const {
+  return mask_reader_.value_or(nullptr);
 }
 
 Error at_shell(const Error& error) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "io/header.hpp"
+#include "io/regions/regions.hpp"
 #include "tessera/error.hpp"
 #include "tessera/filters.hpp"
 
@@ -24,7 +25,8 @@ class FilterOptions {
   // request() refuses those of others.
   void declare_later(CLI::App&);
 
-  // The tables are read, and the mask. `rank`: of the image; `header`: where lengths get their points from.
+  // The tables are read, and the mask; of one whose file has parts nothing is, and its array is one point, repeated.
+  // `rank`: of the image; `header`: where lengths get their points from.
   FilterRequest request(const std::string& name, int rank, const io::ImageHeader& header) const;
   // An option that the command reads itself, since others have one of that name.
   void give(const std::string& name, const std::string& text);
@@ -32,6 +34,7 @@ class FilterOptions {
   int table_rank() const;
   const std::optional<std::string>& type() const { return type_; }
   const std::optional<std::string>& mask() const { return mask_; }  // its file
+  std::shared_ptr<io::RegionReader> mask_parts() const;             // once it is requested; null where it has none
   // Says that no point of an image can have a value of --nodata.
   void note_nodata(const Format& image) const;
   // Says that integers of more than 8 bits are rounded, where no type was asked for and the files hold fractions.
@@ -43,6 +46,7 @@ class FilterOptions {
     std::string type;  // of the option: "float", "table", ...
   };
   void declare(CLI::App&);
+  Array mask_array() const;
   const Array& table(const std::string& name) const;
   bool is_row(const std::string& name) const;  // weights as text, without rows
   void take_nodata(FilterRequest& request, bool takes_mask, const io::ImageHeader& header) const;
@@ -53,6 +57,7 @@ class FilterOptions {
   std::vector<std::string> nodata_;
   bool ignore_nan_ = false;
   mutable std::map<std::string, Array> tables_;  // that were read
+  mutable std::optional<std::shared_ptr<io::RegionReader>> mask_reader_;
 };
 
 // An error of the library, which is called from C++ as well, in the words of the command line.

@@ -1,4 +1,4 @@
-// `tessera explain`: what the plan decided for images of a given size, and why.
+// `tessera explain`: what the plan decided for images of a given size, and why; of files also what a run on them takes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,8 +8,11 @@
 #include <span>
 
 #include "base/files/files.hpp"
+#include "base/process/interrupt.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/execute/calls.hpp"
+#include "cli/execute/pages.hpp"
 #include "cli/options/explain_sizes.hpp"
 #include "cli/options/filter_options.hpp"
 #include "cli/options/hardware_options.hpp"
@@ -17,6 +20,8 @@
 #include "cli/tell.hpp"
 #include "cli/verbs.hpp"
 #include "engine/filters/filters.hpp"
+#include "io/image.hpp"
+#include "io/regions/regions.hpp"
 #include "tessera/error.hpp"
 #include "tessera/hardware.hpp"
 
@@ -27,11 +32,13 @@ struct ExplainVerb {
   ProgramOptions program;
   std::string filter;  // a standard filter instead of a program
   FilterOptions filter_options;
-  PlanOptions plan;
+  std::vector<std::string> words;            // files, as `run` and `filter` take them
+  RunSettings settings;                      // of a run on them
+  std::vector<const CLI::Option*> of_files;  // options that mean nothing without files
   HardwareFlags hardware;
   std::string name;                // of the module or top function
   std::vector<std::string> sizes;  // "2160x3840" or "name=2160x3840"
-  std::string svg, output;
+  std::string svg;
   bool json = false;
 };
 
@@ -44,9 +51,6 @@ int filter_rank(const ExplainVerb& verb) {
 
 // The program of a standard filter for images of float, or of the type that its result is to have.
 Program filter_program(const ExplainVerb& verb, InputShapes& shapes) {
-  if (!verb.program.path.empty())
-    throw Error(ErrorClass::argument, fmt::format("--filter {} and the program {} are given, expected one of them",
-                                                  base::quoted(verb.filter), base::quoted(verb.program.path)));
   static_cast<void>(engine::filter_info(verb.filter));
   if (verb.sizes.size() > 1)
     throw Error(ErrorClass::argument, fmt::format("--filter takes one --size, {} are given", verb.sizes.size()));
@@ -93,20 +97,24 @@ void tell_assumed(const ExplainVerb& verb, const std::vector<std::string>& assum
 
 // What would be emitted for frames of one size.
 int explain_circuit(const ExplainVerb& verb) {
-  const std::string& target = verb.plan.target;
-  const char* const stranger = !verb.filter.empty()                                           ? "--filter"
-                               : !verb.svg.empty()                                            ? "--svg"
-                               : !verb.plan.tile.empty()                                      ? "--tile"
-                               : verb.plan.schedule != "auto"                                 ? "--schedule"
-                               : verb.plan.method != "auto"                                   ? "--method"
-                               : !verb.plan.compiler.empty()                                  ? "--compiler"
-                               : verb.plan.threads != 0                                       ? "--threads"
-                               : verb.plan.device != 0 || verb.plan.device_memory.has_value() ? "--device"
-                               : verb.plan.devices.has_value()                                ? "--devices"
-                                                                                              : nullptr;
+  const std::string& target = verb.settings.plan.target;
+  const char* const stranger = !verb.filter.empty()                    ? "--filter"
+                               : !verb.svg.empty()                     ? "--svg"
+                               : !verb.settings.plan.tile.empty()      ? "--tile"
+                               : verb.settings.plan.schedule != "auto" ? "--schedule"
+                               : verb.settings.plan.method != "auto"   ? "--method"
+                               : !verb.settings.plan.compiler.empty()  ? "--compiler"
+                               : verb.settings.plan.threads != 0       ? "--threads"
+                               : verb.settings.plan.device != 0 || verb.settings.plan.device_memory.has_value()
+                                   ? "--device"
+                               : verb.settings.plan.devices.has_value() ? "--devices"
+                                                                        : nullptr;
   if (stranger != nullptr) throw Error(ErrorClass::argument, fmt::format("{} is not of --target {}", stranger, target));
   if (verb.program.path.empty())
     throw Error(ErrorClass::argument, "program is required", {}, "tessera explain --help lists what can be given");
+  if (!verb.words.empty())
+    throw Error(ErrorClass::argument, fmt::format("{} is given, but a circuit of target {} takes frames of --size",
+                                                  base::quoted(verb.words.front()), target));
   if (verb.sizes.size() > 1)
     throw Error(ErrorClass::argument, fmt::format("{} sizes were given; expected one, of the frames of target {}",
                                                   verb.sizes.size(), target));
@@ -114,7 +122,7 @@ int explain_circuit(const ExplainVerb& verb) {
   options.target = target;
   options.name = verb.name.empty() ? identifier_of(verb.program.path) : verb.name;
   std::map<std::string, double> scalars;
-  const Program program = verb.program.load(scalars, verb.plan.compile_limit);
+  const Program program = verb.program.load(scalars, verb.settings.plan.compile_limit);
   const auto [of, given] = cut_name(verb.sizes.empty() ? "" : verb.sizes.front());
   require_first_input(program, of);
   std::string size = given;
@@ -128,19 +136,86 @@ int explain_circuit(const ExplainVerb& verb) {
   return done;
 }
 
-int explain(const ExplainVerb& verb) {
-  if (is_hardware_target(verb.plan.target)) return explain_circuit(verb);
-  static_cast<void>(verb.hardware.options(verb.plan.target, ""));  // refuses what is of hardware alone
-  const RunOptions options = verb.plan.run_options();
+// What a program is run on, as far as files say it.
+struct Explained {
+  Program program;
+  InputShapes shapes;
+  std::string forecast;
+};
+
+Explained of_sizes(const ExplainVerb& verb) {
+  for (const CLI::Option* option : verb.of_files)
+    if (!option->empty())
+      throw Error(ErrorClass::argument, fmt::format("{} is of a run on files, but none is given", option->get_name()),
+                  {}, verb.filter.empty() ? "name the files behind the program" : "name a file");
+  InputShapes shapes;
+  if (!verb.filter.empty()) {
+    const Program program = filter_program(verb, shapes);
+    return {program, shapes, ""};
+  }
+  std::map<std::string, double> scalars;
+  std::vector<SourceFile> sources;
+  const Program program = verb.program.load(scalars, verb.settings.plan.compile_limit, &sources);
+  check_no_source(sources, verb.svg);
+  return {program, input_shapes(program, verb.sizes), ""};
+}
+
+Explained of_files(const ExplainVerb& verb, const base::InterruptGuard& interrupt) {
+  if (!verb.sizes.empty())
+    throw Error(ErrorClass::argument,
+                fmt::format("--size {} is given beside files, which have extents", base::quoted(verb.sizes.front())));
+  RunSettings settings = verb.settings;
+  settings.dry = true;
+  settings.warns = false;
+  const auto one_of = [](const std::vector<std::string>& files) {
+    if (files.size() != 1)
+      throw Error(ErrorClass::argument,
+                  fmt::format("{} files are given, expected one: a plan is of a run on one file", files.size()));
+    return files.front();
+  };
+  std::unique_ptr<Execution> execution;
+  if (verb.filter.empty()) {
+    settings.check();
+    std::map<std::string, double> scalars;
+    const Program program = verb.program.load(scalars, settings.plan.compile_limit, &settings.output.sources);
+    check_no_source(settings.output.sources, verb.svg);
+    const Words words = words_of(program, verb.words, scalars);
+    for (std::string& word : settings.output.files) word = mark_page(word, settings.input.reading.pages);
+    execution = std::make_unique<Execution>(program, identifier_of(verb.program.path),
+                                            words.files.empty() ? verb.words : words.of(one_of(words.files)), scalars,
+                                            std::move(settings), interrupt);
+  } else {
+    FilterCall call{verb.filter_options, verb.filter};
+    call.share_range(settings);
+    settings.check();
+    for (std::string& word : settings.output.files) word = mark_page(word, settings.input.reading.pages);
+    execution = call.open(one_of(verb.words), std::move(settings), interrupt);
+  }
+  execution->read();
+  std::string forecast = execution->forecast();  // before the plan takes memory
+  return {execution->program(), {execution->shapes(), {}}, std::move(forecast)};
+}
+
+// The words before files are files of a filter, too.
+void sort_words(ExplainVerb& verb) {
+  const std::string& first = verb.program.path;
+  if (verb.filter.empty() || first.empty()) return;
+  if (first != "-" && !io::is_readable_name(first) && !io::is_array_folder(first))
+    throw Error(ErrorClass::argument, fmt::format("--filter {} and the program {} are given, expected one of them",
+                                                  base::quoted(verb.filter), base::quoted(first)));
+  verb.words.insert(verb.words.begin(), first);
+  verb.program.path.clear();
+}
+
+int explain(ExplainVerb& verb) {
+  sort_words(verb);
+  if (is_hardware_target(verb.settings.plan.target)) return explain_circuit(verb);
+  static_cast<void>(verb.hardware.options(verb.settings.plan.target, ""));  // refuses what is of hardware alone
+  const RunOptions options = verb.settings.plan.run_options();
   if (verb.filter.empty() && verb.program.path.empty())
     throw Error(ErrorClass::argument, "program is required", {}, "tessera explain --help lists what can be given");
-  std::map<std::string, double> scalars;
-  InputShapes shapes;
-  std::vector<SourceFile> sources;
-  const Program program = verb.filter.empty() ? verb.program.load(scalars, verb.plan.compile_limit, &sources)
-                                              : filter_program(verb, shapes);
-  check_no_source(sources, verb.svg);
-  if (verb.filter.empty()) shapes = input_shapes(program, verb.sizes);
+  const base::InterruptGuard interrupt;
+  const auto [program, shapes, forecast] = verb.words.empty() ? of_sizes(verb) : of_files(verb, interrupt);
   tell_assumed(verb, shapes.assumed);
   std::vector<std::unique_ptr<base::AtomicFile>> picture;
   if (!verb.svg.empty()) {
@@ -150,6 +225,8 @@ int explain(const ExplainVerb& verb) {
   }
   if (verb.svg.empty() || verb.json)
     fmt::print("{}", program.explain(shapes.shapes, options, verb.json ? ExplainFormat::json : ExplainFormat::text));
+  if (!forecast.empty() && verb.svg.empty() && !verb.json) fmt::print("\n{}\n", forecast);
+  if (!forecast.empty() && (!verb.svg.empty() || verb.json)) tell("{}\n", forecast);
   flush_standard_output();  // before the picture replaces one
   base::AtomicFile::commit_all(picture);
   return done;
@@ -163,16 +240,26 @@ Verb add_explain(CLI::App& root) {
   verb->program.declare(*app, false);
   app->add_option("--filter", verb->filter, "explain a standard filter, with its options, instead of a program")
       ->type_name("NAME");
-  verb->filter_options.declare_later(*app);
+  app->add_option("files", verb->words,
+                  "what it would run on, as `tessera run` or `filter` takes it: instead of --size")
+      ->type_name("FILE...");
   app->add_option("--size", verb->sizes, "extents of an input, slowest first (1080x1920, 256x256x256)")
       ->allow_extra_args(false)
       ->type_name("[NAME=]ROWSxCOLUMNS");
   app->add_option("--svg", verb->svg, "draw the plan into this file")->type_name("FILE");
   app->add_flag("--json", verb->json, "as JSON");
-  verb->plan.declare_run(*app);
+  const std::size_t before = app->get_options().size();
+  verb->settings.declare_files(*app);
+  const std::vector<CLI::Option*> all = app->get_options();
+  for (std::size_t k = before; k < all.size(); ++k) {
+    all[k]->group("Inputs and results");
+    verb->of_files.push_back(all[k]);
+  }
+  verb->settings.plan.declare_run(*app);
   app->get_option("--target")->description("cpu, cuda or opencl; hls or verilog, of frames of --size");
   verb->hardware.declare(*app);
   app->add_option("--name", verb->name, "of what hls and verilog emit (the program's file name)")->type_name("NAME");
+  verb->filter_options.declare_later(*app);
   return {app, [verb] { return explain(*verb); }};
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/text.hpp"
 #include "cli/execute/execute.hpp"
+#include "cli/execute/pages.hpp"
 #include "cli/verbs.hpp"
 #include "io/image.hpp"
 #include "tessera/error.hpp"
@@ -171,6 +172,7 @@ int run(FftVerb& verb) {
   files.clear();
   if (!out.empty()) files.push_back(std::string(verb.inverse ? "f=" : "F=") + out);
   if (!verb.spectrum.empty()) files.push_back("spectrum=" + verb.spectrum);
+  for (std::string& word : files) word = mark_page(word, verb.settings.input.reading.pages);
   verb.settings.input.read.emplace(verb.image, std::move(image));
   return execute(program, "fft", {"image=" + verb.image}, {}, verb.settings, interrupt);
 }

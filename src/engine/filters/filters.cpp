@@ -253,7 +253,11 @@ Locality Filter::locality() const {
   return found;
 }
 
-Region Filter::read_of(const Region& region, const Shape& image) const {
+Array Filter::input_part(const InputWindow& image, const Region& region) const {
+  return part(image, region, {});
+}
+
+Region Filter::input_reads(const Region& region, const Shape& image) const {
   return extent == Extent::full ? read_by(region, borders, margin(), image) : region;
 }
 
@@ -262,7 +266,7 @@ Region Filter::reads(const Shape& image, const Region& region, const RunOptions&
   const std::size_t count = program.inputs().size();
   Region all;
   for (const Region& one : program.reads(0, region, std::vector<Shape>(count, whole), options)) {
-    const Region read = read_of(one, image);
+    const Region read = input_reads(one, image);
     if (all.begin.empty()) all = read;
     for (std::size_t d = 0; d < image.size(); ++d) {
       all.begin[d] = std::min(all.begin[d], read.begin[d]);
@@ -283,7 +287,7 @@ std::vector<InputWindow> Filter::windows(const InputWindow& image, const Array& 
   for (std::size_t k = 0; k < given.size(); ++k) {
     const std::string name = program.impl().input_name(k);
     check_within(name, given[k].array.shape(), image.at, image.whole);
-    check_covers(name, given[k].array.shape(), image.at, box_of(read_of(read[k], image.whole)));
+    check_covers(name, given[k].array.shape(), image.at, box_of(input_reads(read[k], image.whole)));
     given[k] = {part(given[k], read[k], k == 0 ? widened : std::nullopt), read[k].begin, whole};
   }
   return given;

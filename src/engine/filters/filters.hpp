@@ -33,13 +33,15 @@ struct Filter {
   // The image, or its mask, continued by the border where the extent is full.
   Array input(const Array& image) const;
   Shape input_shape(const Shape& image) const;
+  // The same for a region of what the program takes: what of the image it is made of, one point at least, and the
+  // region made of a part that has that.
+  Region input_reads(const Region&, const Shape& image) const;
+  Array input_part(const InputWindow& image, const Region&) const;
   // The place of the result in the image: [begin, end), which may lie outside. Throws Error(argument) when a valid
   // extent leaves nothing.
   Region place(const Shape& image) const;
 
  private:
-  // What of an image a region of what the program takes is made of.
-  Region read_of(const Region&, const Shape& image) const;
   // A region of what the program takes, of the image or its mask, in that type.
   Array part(const InputWindow& image, const Region&, std::optional<ElementType> type) const;
   std::vector<i64> margin() const;  // by which an image is continued, before and behind
