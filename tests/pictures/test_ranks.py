@@ -321,7 +321,19 @@ def test_steps_in_several_passes(tessera, numbers):
     numpy.save(tessera.folder / "a.npy", numbers.random((160, 300, 310), dtype="float32"))
     tessera("run", "heat.forma", "a.npy", "-q", "-o", "whole.npy")
     said = run(tessera, 2, "run", "heat.forma", "a.npy", "--memory", "240MiB", "-o", "out.npy")
-    assert "pass 1 of" in said and "on each of 2 ranks" in said
+    pieces = re.findall(r"pass \d+ of \d+: (\d+) pieces .* on each of 2 ranks", said)
+    assert pieces and all(int(count) > 2 for count in pieces)  # those in the middle are computed while rows are on their way
+    assert (tessera.folder / "whole.npy").read_bytes() == (tessera.folder / "out.npy").read_bytes()
+
+
+@ranked
+@pytest.mark.parametrize("words", [["box"], ["gaussian", "--sigma", 0.5], ["laplacian"]], ids=lambda words: words[0])
+def test_colours_in_passes(tessera, words):
+    """Of a row of stages the colours have one each."""
+    photo = SOURCE / "tests" / "data" / "coffee.png"
+    tessera("filter", *words, photo, "--border", "wrap", "-q", "-o", "whole.npy")
+    said = run(tessera, 2, "filter", *words, photo, "--border", "wrap", "-o", "out.npy")
+    assert said.count(" on 2 ranks, reading") == 1
     assert (tessera.folder / "whole.npy").read_bytes() == (tessera.folder / "out.npy").read_bytes()
 
 

@@ -185,7 +185,7 @@ class Runner {
     const Shape shape = program.result();
     const bool by_all = is_one(shape);  // by every rank
     const auto own = [&](int rank) { return by_all ? data::all_of(shape) : rows_of(shape, rank, ranks_.size()); };
-    exchange(agreement_, program, program.sources(), [&](int rank) {
+    Exchange exchange = exchange_of(ranks_, program, program.sources(), [&](int rank) {
       return is_empty(own(rank)) ? std::vector<Region>(pass.inputs.size()) : program.reads(own(rank));
     });
     const i64 row = element_count(shape) / shape[0];
@@ -194,13 +194,16 @@ class Runner {
     for (const ir::Reduction& r : pass.reductions)
       totals.emplace_back(r.op, program.formats()[r.output].scalar, rows.begin[0] * row, rows.end[0] * row);
     if (by_all) {
+      agreement_.part();
+      exchange.finish();
+      agreement_.meet();
       pieces::Buffers buffers;
       const Arrays results = program.compute(rows, program.read(rows, buffers), {}).front();
       for (std::size_t o = 0; o < results.size(); ++o)
         if (pass.outputs[o]) arrays_[*pass.outputs[o]].numbers = {results[o]};
       take(pass, totals, results);
     } else {
-      go(*plan_.passes[s.part], pass, program, totals);
+      go(*plan_.passes[s.part], pass, program, totals, exchange);
     }
     for (std::size_t k = 0; k < totals.size(); ++k) {
       const ir::Reduction& r = pass.reductions[k];
@@ -225,8 +228,26 @@ class Runner {
     arrays_[r.place].numbers = {one};
   }
 
+  // Pieces that read nothing of other ranks come first, while rows are on their way. (Totals take pieces in their
+  // order.)
+  std::vector<i64> split(std::vector<i64>& pieces, const pieces::Grid& grid, const PieceProgram& program) const {
+    const auto has_all = [&](i64 k) {
+      const std::vector<Region> reads = program.reads(grid.box(k));
+      for (std::size_t i = 0; i < reads.size(); ++i) {
+        if (program.sources()[i].images.empty() || is_empty(reads[i])) continue;
+        const Region made = rows_of(program.sources()[i].images.front()->shape(), ranks_.rank(), ranks_.size());
+        if (reads[i].begin[0] < made.begin[0] || reads[i].end[0] > made.end[0]) return false;
+      }
+      return true;
+    };
+    const auto rest = std::ranges::stable_partition(pieces, has_all);
+    std::vector<i64> at_edges(rest.begin(), rest.end());
+    pieces.erase(rest.begin(), rest.end());
+    return at_edges;
+  }
+
   void go(const Planned& planned, const Pass& pass, const PieceProgram& program,
-          std::vector<engine::PartOfTotal>& totals) {
+          std::vector<engine::PartOfTotal>& totals, Exchange& exchange) {
     for (std::size_t o = 0; o < pass.outputs.size(); ++o) {
       if (!pass.outputs[o]) continue;
       std::vector<std::shared_ptr<io::Scratch>>& images = arrays_[*pass.outputs[o]].images;
@@ -236,36 +257,50 @@ class Runner {
     }
     const auto& [grid, memory] = planned.pieces;
     keep_chunks(program.sources(), run_.room.memory - memory, memory);
-    std::vector<i64> all(static_cast<std::size_t>(grid.piece.empty() ? 0 : grid.count()));
-    std::iota(all.begin(), all.end(), i64{0});
+    std::vector<i64> inside(static_cast<std::size_t>(grid.piece.empty() ? 0 : grid.count()));
+    std::iota(inside.begin(), inside.end(), i64{0});
+    std::vector<i64> at_edges = std::exchange(inside, {});
+    if (totals.empty() && ranks_.size() > 1) {
+      inside = std::move(at_edges);
+      at_edges = split(inside, grid, program);
+    }
     pieces::Buffers buffers;
     std::optional<base::ProgressBar> bar;
     const RunSettings& settings = run_.run.settings;
-    if (!settings.quiet && !settings.of_several && !all.empty()) bar.emplace(planned.name, grid.count());
+    if (!settings.quiet && !settings.of_several && !grid.piece.empty()) bar.emplace(planned.name, grid.count());
     agreement_.part();
     pieces::Shares shares(agreement_, [](const std::vector<i64>&) {});
-    pieces::convey(all,
-                   {.read = [&](i64 k) { return program.read(grid.box(k), buffers); },
-                    .compute =
-                        [&](i64 k, const Arrays& in) {
-                          const Region box = grid.box(k);
-                          Arrays results;
-                          for (const Format& format : program.formats())
-                            results.push_back(buffers.take(format, data::shape_of(box)));
-                          return program.compute(box, in, results).front();
-                        },
-                    .write =
-                        [&](i64 k, const Arrays& out) {
-                          for (std::size_t o = 0; o < pass.outputs.size(); ++o)
-                            if (pass.outputs[o]) arrays_[*pass.outputs[o]].images.front()->write(grid.box(k), out[o]);
-                          take(pass, totals, out);
-                        },
-                    .done =
-                        [&](i64 done) {
-                          shares.computed(done);
-                          if (bar) bar->update(done);
-                        }},
-                   &run_.run.interrupt.flag());
+    i64 before = 0;
+    const auto all_of = [&](const std::vector<i64>& list) {
+      pieces::convey(list,
+                     {.read = [&](i64 k) { return program.read(grid.box(k), buffers); },
+                      .compute =
+                          [&](i64 k, const Arrays& in) {
+                            const Region box = grid.box(k);
+                            Arrays results;
+                            for (const Format& format : program.formats())
+                              results.push_back(buffers.take(format, data::shape_of(box)));
+                            return program.compute(box, in, results).front();
+                          },
+                      .write =
+                          [&](i64 k, const Arrays& out) {
+                            for (std::size_t o = 0; o < pass.outputs.size(); ++o)
+                              if (pass.outputs[o]) arrays_[*pass.outputs[o]].images.front()->write(grid.box(k), out[o]);
+                            take(pass, totals, out);
+                          },
+                      .done =
+                          [&](i64 done) {
+                            shares.computed(before + done);
+                            exchange.go_on();
+                            if (bar) bar->update(before + done);
+                          }},
+                     &run_.run.interrupt.flag());
+      before += static_cast<i64>(list.size());
+    };
+    exchange.go_on();
+    all_of(inside);
+    exchange.finish();
+    all_of(at_edges);
     shares.end({});
     agreement_.meet();
   }
