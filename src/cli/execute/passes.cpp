@@ -240,9 +240,9 @@ class Runner {
       }
       return true;
     };
-    const auto rest = std::ranges::stable_partition(pieces, has_all);
-    std::vector<i64> at_edges(rest.begin(), rest.end());
-    pieces.erase(rest.begin(), rest.end());
+    std::vector<i64> inside, at_edges;
+    for (const i64 k : pieces) (has_all(k) ? inside : at_edges).push_back(k);
+    pieces = std::move(inside);
     return at_edges;
   }
 
