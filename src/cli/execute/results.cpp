@@ -21,6 +21,7 @@
 #include "io/image.hpp"
 #include "io/metadata.hpp"
 #include "io/regions/regions.hpp"
+#include "pieces/journal.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -50,20 +51,26 @@ std::string with_format(const std::string& path, const OutputOptions& options) {
        path == "-" ? "add --format png, or another suffix" : "--format SUFFIX is for pipes and devices");
 }
 
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
 void check_path(const std::string& path) {
   if (base::is_stream(path)) return base::check_stream(path);
   std::error_code ec;
-  const fs::path folder = fs::path(path).parent_path();
+  const fs::path folder = fs::path(io::is_chunked_name(path) ? without_slashes(path) : path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, ec))
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: there is no folder {}", base::quoted(path),
                                             base::quoted(folder.string())));
-  if (fs::is_directory(path, ec) && !io::is_written_by_regions(path))
+  if (!io::is_chunked_name(path) && fs::is_directory(path, ec))
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: it is a folder", base::quoted(path)));
   // A file is replaced by one made beside it.
   const std::string writable = folder.empty() ? "." : folder.string();
   if (::faccessat(AT_FDCWD, writable.c_str(), W_OK, AT_EACCESS) != 0)
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: {}: {}", base::quoted(path),
                                             base::quoted(writable), base::reason_of(errno)));
+  if (io::is_chunked_name(path)) io::check_replaceable(path);
 }
 
 // Where the results go inside the image below: --at, else where they were cut out, else the corner.
@@ -88,13 +95,9 @@ void check_different(const Program& program, const std::vector<std::string>& pat
   }
 }
 
-bool is_zarr(const std::string& path) {
-  return base::to_lower(path).ends_with(".zarr");
-}
-
 // Resolutions that a file of this name gets.
 int levels_of(const std::string& path, const OutputOptions& options) {
-  return base::to_lower(path).ends_with(".ome.zarr") ? options.levels : 1;
+  return base::to_lower(without_slashes(path)).ends_with(".ome.zarr") ? options.levels : 1;
 }
 
 io::WriteOptions parse_written(const OutputOptions& options) {
@@ -136,7 +139,7 @@ std::vector<io::WriteOptions> written_as(const std::vector<std::string>& paths, 
     fail(fmt::format("--levels {} is of OME-Zarr, but no file of it is written", options.levels),
          "add -o FILE.ome.zarr");
   for (const auto& [flag, box] : {std::pair("--chunk", options.chunk), std::pair("--shard", options.shard)})
-    if (!box.empty() && std::ranges::none_of(paths, is_zarr))
+    if (!box.empty() && std::ranges::none_of(paths, io::is_chunked_name))
       fail(fmt::format("{} {}: chunks and shards are of Zarr, but no file of it is written", flag, base::quoted(box)),
            "add -o FILE.zarr");
   if (!options.compression.empty() && !any)
@@ -210,7 +213,7 @@ std::string numbers_of(const Array& array, const std::string& name) {
 
 io::RegionWriteOptions by_regions(const std::string& path, const io::WriteOptions& how, const OutputOptions& options) {
   io::RegionWriteOptions all{.write = how, .levels = levels_of(path, options)};
-  if (!is_zarr(path)) return all;
+  if (!io::is_chunked_name(path)) return all;
   if (!options.chunk.empty()) all.chunk = parse_shape(options.chunk, "--chunk");
   if (!options.shard.empty()) all.shard = parse_shape(options.shard, "--shard");
   return all;
@@ -256,9 +259,13 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
     } else if (found != names.end()) {
       give(static_cast<std::size_t>(found - names.begin()), path);
     } else {
-      fail(fmt::format("the program has no output {}, its outputs are: {}", base::quoted(name),
-                       base::list_of(names, "and")),
-           or_as_file(base::did_you_mean(name, names), word));
+      std::vector<std::string> named = names;
+      std::erase(named, "");
+      fail(fmt::format("the program has no output {}, {}", base::quoted(name),
+                       !named.empty()      ? "its outputs are: " + base::list_of(named, "and")
+                       : names.size() == 1 ? "its only output has no name"
+                                           : "its outputs have no names"),
+           or_as_file(base::did_you_mean(name, named), word));
     }
   }
   std::size_t next = 0;
@@ -343,18 +350,57 @@ std::vector<Array> join_lanes(const Program& program, const Lanes& lanes,
 
 namespace {
 
-// An array that is written by regions, complete on the disk and without its name.
-std::unique_ptr<io::RegionWriter> partial(const std::string& path, const Array& array,
-                                          const io::RegionWriteOptions& how) {
-  std::unique_ptr<io::RegionWriter> writer = io::create_regions(path, array.format(), array.shape(), how);
-  try {
-    writer->write({std::vector<i64>(array.shape().size(), 0), array.shape()}, array);
-    writer->sync();
-  } catch (...) {
-    writer->discard();
-    throw;
+// An array that is written by regions, complete on the disk and without its name. Nobody else writes it meanwhile.
+class InRegions {
+ public:
+  InRegions(const std::string& path, const Array& array, const io::RegionWriteOptions& how) : lock_(path) {
+    try {
+      writer_ = io::create_regions(path, array.format(), array.shape(), how);
+      writer_->write({std::vector<i64>(array.shape().size(), 0), array.shape()}, array);
+      writer_->sync();
+    } catch (...) {
+      discard();
+      throw;
+    }
   }
-  return writer;
+  ~InRegions() {
+    if (!done_) discard();
+  }
+  InRegions(const InRegions&) = delete;
+  InRegions& operator=(const InRegions&) = delete;
+
+  io::WriteReport report() const { return writer_->report(); }
+  void commit() {
+    writer_->commit();
+    done_ = true;
+    lock_.remove();
+  }
+
+ private:
+  void discard() {
+    try {
+      if (writer_) writer_->discard();
+    } catch (const Error&) {  // what was to be told is told already
+    }
+    lock_.leave();
+  }
+
+  pieces::Journal lock_;
+  std::unique_ptr<io::RegionWriter> writer_;
+  bool done_ = false;
+};
+
+// What an earlier run has begun of this file, which is whole now. Another process's is left alone.
+void take_leftovers_away(const std::string& path) {
+  if (base::is_stream(path)) return;
+  const std::unique_ptr<pieces::Journal> journal = pieces::Journal::left(path);
+  if (!journal) return;
+  try {
+    io::discard_partial(path);
+    journal->remove();
+  } catch (const Error& error) {
+    tell("note: what an earlier run has begun stays: {}\n", error.what());
+  }
 }
 
 }  // namespace
@@ -385,7 +431,7 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   }
   // All files are complete on the disk before the first one takes its name.
   std::vector<std::unique_ptr<base::AtomicFile>> files;
-  std::vector<std::unique_ptr<io::RegionWriter>> folders;
+  std::vector<std::unique_ptr<InRegions>> folders;
   std::vector<io::WriteReport> reports;
   for (std::size_t i = 0; i < final.size(); ++i) {
     const std::string& path = destinations.paths[i];
@@ -393,7 +439,7 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
     io::WriteOptions how = destinations.written[i];
     how.header = headers[i];
     if (!io::is_writable_name(path)) {
-      folders.push_back(partial(path, final[i], by_regions(path, how, options)));
+      folders.push_back(std::make_unique<InRegions>(path, final[i], by_regions(path, how, options)));
       reports.push_back(folders.back()->report());
       continue;
     }
@@ -416,6 +462,8 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   flush_standard_output();  // which may fail, and is told before a file is replaced
   base::AtomicFile::commit_all(files);
   for (const auto& folder : folders) folder->commit();
+  for (const std::string& path : destinations.files)
+    if (!path.empty() && !io::is_chunked_name(path)) take_leftovers_away(path);
   std::size_t written = 0;
   for (std::size_t i = 0; i < final.size(); ++i) {
     const std::string& path = destinations.paths[i];

@@ -195,6 +195,11 @@ bool is_array_folder(const std::string& path) {
   return std::filesystem::is_directory(path, ec) && is_zarr_folder(path);
 }
 
+bool is_chunked_name(const std::string& path) {
+  const RegionFormat* const format = format_for(path);
+  return format != nullptr && format->chunks;
+}
+
 bool is_written_by_regions(const std::string& path) {
   return format_for(path) != nullptr;
 }
