@@ -13,6 +13,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/files/files.hpp"
 #include "base/memory.hpp"
 #include "base/process/deadline.hpp"
 #include "base/progress.hpp"
@@ -250,7 +251,7 @@ class Run {
     // What a file in pieces left is gone on with.
     std::error_code ec;
     own.resume = own.resume && std::ranges::any_of(results_of(file), [&](const std::string& path) {
-                   return fs::exists(path + ".journal", ec);
+                   return fs::exists(base::followed(path) + ".journal", ec);
                  });
     jobs_[file].execution = batch_.open(files_[file], std::move(own));
     warned_ = true;
@@ -326,7 +327,7 @@ int run_batch(const Batch& batch, const base::InterruptGuard& interrupt) {
     throw Error(ErrorClass::argument,
                 fmt::format("--mpi divides one result among ranks, but {} inputs are given", files.size()), {},
                 "give one input, or run without --mpi");
-  std::vector<std::vector<std::string>> outputs = destinations_of(files, batch.settings.output);
+  std::vector<std::vector<std::string>> outputs = destinations_of(files, batch.settings.output, files != batch.words);
   if (files.size() > 1) return Run(batch, std::move(files), std::move(outputs), interrupt).run();
   RunSettings own = batch.settings;
   own.output.files = outputs.front();
