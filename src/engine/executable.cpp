@@ -107,8 +107,12 @@ i64 Executable::memory(const std::vector<i64>& parameters, const RunOptions& opt
   Binding run;
   run.parameters = parameters;
   const std::vector<i64> bytes = place_intermediates(run);
-  const i64 scratch = all_tiles(run, options).scratch;
-  return std::accumulate(bytes.begin(), bytes.end(), run::cpu::thread_count(options.threads) * scratch);
+  const Work work = all_tiles(run, options);
+  // A thread without a tile takes none.
+  i64 busy = 0;
+  for (const std::vector<i64>& tiles : work.tiles)
+    busy = std::max(busy, std::min<i64>(run::cpu::thread_count(options.threads), tiles[tiles.size() - 2]));
+  return std::accumulate(bytes.begin(), bytes.end(), busy * work.scratch);
 }
 
 Executable::Work Executable::all_tiles(const Binding& run, const RunOptions& options) const {

@@ -14,6 +14,7 @@
 #include "io/codec.hpp"
 #include "io/formats/volume.hpp"
 #include "io/metadata.hpp"
+#include "io/regions/regions.hpp"
 #include "io/tiff/pages.hpp"
 #include "tessera/error.hpp"
 
@@ -402,7 +403,7 @@ ElementType stored_type(const std::string& path, const Format& format, std::opti
 
 bool stores_floats(const std::string& path) {
   const Codec* codec = codec_for(path);
-  if (codec == nullptr) return false;
+  if (codec == nullptr) return is_written_by_regions(path);  // a folder, or raw
   return codec->write != nullptr || std::any_of(codec->types.begin(), codec->types.end(), is_float);
 }
 

@@ -94,27 +94,35 @@ Candidate grown(Candidate best, const Limits& limits, const Demands& demand) {
   }
 }
 
+constexpr i64 many = 200;
+
 std::optional<Chosen> chosen(const Candidate& first, Limits limits, const Demands& demand) {
-  constexpr i64 many = 200;
-  // Where some box turns out to take more than those that were asked, smaller ones are looked for.
+  // Where some box turns out to take more than those that were asked, smaller ones are looked for, the least at last.
   const i64 memory = limits.memory;
   for (; limits.memory >= first.memory; limits.memory -= limits.memory / 8) {
     Candidate best = grown(first, limits, demand);
     const i64 taken = memory_of(best.grid, many, demand);
     if (taken <= memory) return Chosen{std::move(best.grid), taken};
   }
+  const i64 taken = std::max(first.memory, memory_of(first.grid, many, demand));
+  if (taken <= memory) return Chosen{first.grid, taken};
   return {};
 }
 
-[[noreturn]] void too_little(const Candidate& least, i64 memory) {
-  throw Error(ErrorClass::argument,
-              fmt::format("the least piece of the result, {}, takes {}, but --memory leaves {}",
-                          to_string(least.grid.piece), base::format_bytes(static_cast<double>(least.memory)),
-                          base::format_bytes(static_cast<double>(std::max<i64>(memory, 0)))),
-              {}, "allow more with --memory SIZE");
+TooLittle too_little(const Candidate& least, i64 memory, const Demands& demand) {
+  return {least.grid.piece, std::max(least.memory, memory_of(least.grid, many, demand)), memory};
 }
 
 }  // namespace
+
+TooLittle::TooLittle(Shape least, i64 takes, i64 memory)
+    : Error(ErrorClass::argument,
+            fmt::format("the least piece of the result, {}, takes {}, but {} are left for it", to_string(least),
+                        base::format_bytes(static_cast<double>(takes)),
+                        base::format_bytes(static_cast<double>(std::max<i64>(memory, 0)))),
+            {}, "allow more with --memory SIZE"),
+      piece(std::move(least)),
+      needed(takes) {}
 
 i64 Grid::count() const {
   i64 n = 1;
@@ -138,18 +146,21 @@ Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory, const Dem
   for (std::size_t d = 0; d < edge.size(); ++d) least.piece[d] = std::min(edge[d], whole.end[d] - whole.begin[d]);
   const Candidate first = candidate_of(std::move(least), demand);
   if (auto made = chosen(first, {memory, boxes}, demand)) return std::move(*made);
-  too_little(first, memory);
+  throw too_little(first, memory, demand);
 }
 
 Chosen choose_rows(const Region& whole, i64 memory, const Demands& demand) {
   const std::size_t rank = whole.begin.size(), last = rank > 1 ? rank - 2 : 0;
-  for (std::size_t split = 0;; ++split) {
+  std::optional<TooLittle> fewest;
+  for (std::size_t split = 0; split <= last; ++split) {
     Grid least{whole, Shape(rank, 1)};
     for (std::size_t d = split + 1; d < rank; ++d) least.piece[d] = whole.end[d] - whole.begin[d];
     const Candidate first = candidate_of(std::move(least), demand);
     if (auto made = chosen(first, {memory, 1, split}, demand)) return std::move(*made);
-    if (split == last) too_little(first, memory);
+    const TooLittle own = too_little(first, memory, demand);
+    if (!fewest || own.needed < fewest->needed) fewest.emplace(own);
   }
+  throw TooLittle(*fewest);
 }
 
 }  // namespace tessera::pieces

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "tessera/array.hpp"
+#include "tessera/error.hpp"
 #include "tessera/options.hpp"
 
 namespace tessera::pieces {
@@ -27,11 +28,18 @@ struct Chosen {
   i64 memory = 0;  // that its boxes take at most
 };
 
+// Not even the least boxes fit.
+class TooLittle : public Error {
+ public:
+  TooLittle(Shape piece, i64 needed, i64 memory);
+  Shape piece;
+  i64 needed;  // bytes; what chooses boxes finds some that fit there
+};
+
 // Boxes whose edges are multiples of `edge` from the beginning of `whole`, or its ends. Of those that fit into `memory`
 // bytes, one that takes little work a point; not larger than that asks for, so that reading, computing and writing go
 // on beside each other. What boxes take differs with their place: many of them are asked. At least `boxes` of them,
-// where there are so many edges. Throws Error(argument) where not even the least ones fit, and says how much these
-// take.
+// where there are so many edges. Throws TooLittle, an Error(argument).
 Chosen choose_grid(const Region& whole, const Shape& edge, i64 memory,
                    const std::function<Demand(const Region&)>& demand, i64 boxes = 1);
 

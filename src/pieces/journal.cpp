@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,19 +44,45 @@ void Written::flush() {
   last_ = std::chrono::steady_clock::now();
 }
 
-Journal::Journal(const std::string& path)
-    : path_(path + ".journal"), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+Journal::Journal(const std::string& path) : Journal(path, O_CREAT) {
   if (file_.fd < 0) fail(path_, errno);
-  if (::flock(file_.fd, LOCK_EX | LOCK_NB) != 0)
+  if (!locked_)
     throw Error(ErrorClass::argument, fmt::format("{} is being written by another process", base::quoted(path, 1024)),
                 {}, "wait for it, or write another file");
+  if (!is_journal_)
+    throw Error(ErrorClass::io,
+                fmt::format("cannot write {}: {} stands where its journal goes, and is none", base::quoted(path, 1024),
+                            base::quoted(path_, 1024)),
+                {}, "take it away, or write another name");
+}
+
+Journal::Journal(const std::string& path, int creating) : path_(base::followed(path) + ".journal") {
+  // The one before may take the file away that was opened, when it is done.
+  struct stat opened{}, there{};
+  do {
+    if (file_.fd >= 0) ::close(file_.fd);
+    file_.fd = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | creating, 0666);
+    if (file_.fd < 0) return;
+    locked_ = ::flock(file_.fd, LOCK_EX | LOCK_NB) == 0;
+    if (!locked_) return;
+  } while (::fstat(file_.fd, &opened) != 0 || ::lstat(path_.c_str(), &there) != 0 || opened.st_ino != there.st_ino);
+  char start[title.size()] = {};
+  const ssize_t n = ::pread(file_.fd, start, sizeof start, 0);
+  is_journal_ =
+      S_ISREG(opened.st_mode) && n >= 0 && title.starts_with(std::string_view(start, static_cast<std::size_t>(n)));
+}
+
+std::unique_ptr<Journal> Journal::left(const std::string& path) {
+  std::unique_ptr<Journal> journal(new Journal(path, 0));
+  return journal->is_journal_ ? std::move(journal) : nullptr;
 }
 
 void Journal::begin(const base::Digest& work, i64 pieces, bool resume) {
   work_ = base::to_hex(work);
   done_.assign(static_cast<std::size_t>(pieces), false);
   const std::string text = resume ? base::read_open_text(file_.fd, path_) : std::string();
-  if (text.empty()) {
+  // One that names no piece is of any work.
+  if (std::ranges::count(text, '\n') <= 2) {
     write_head();
   } else if (!read(text)) {
     throw Error(ErrorClass::argument,

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -36,8 +37,11 @@ class Written {
 // One process has it at a time.
 class Journal {
  public:
-  // `path`: of the result. Throws Error(argument) where another process has it.
+  // `path`: of the result; links are followed. Throws Error(argument) where another process has it, Error(io) where
+  // what stands there is no journal.
   explicit Journal(const std::string& path);
+  // What a run that ended has left; null where there is none, or it is another process's.
+  static std::unique_ptr<Journal> left(const std::string& path);
   // What the work is. Without `resume` a new journal begins; with it the pieces that the old one names are done. Throws
   // Error(argument) where that is one of another work.
   void begin(const base::Digest& work, i64 pieces, bool resume);
@@ -53,6 +57,7 @@ class Journal {
   void leave();
 
  private:
+  Journal(const std::string& path, int creating);
   void write_head();
   bool read(const std::string& text);
   std::string line_of(i64 piece) const;
@@ -62,6 +67,7 @@ class Journal {
   std::vector<bool> done_;  // when it began
   mutable std::mutex mutex_;
   i64 count_ = 0;
+  bool locked_ = false, is_journal_ = false;
   bool resumes_ = false, made_ = false;  // made_: nothing of an earlier run is there
 };
 

@@ -433,7 +433,7 @@ def test_large_files_of_a_batch_go_in_pieces(tessera, numbers):
     data = {f"v{k}.npy": numbers.random((2400 if k % 2 else 90, 2600), dtype="float32") for k in range(4)}
     for name, values in data.items():
         numpy.save(tessera.folder / name, values)
-    said = tessera("filter", "gaussian", *data, "--sigma", 3, "--memory", "100MiB", "-o", "{stem}_p.npy").stderr
+    said = tessera("filter", "gaussian", *data, "--sigma", 3, "--memory", "90MiB", "-o", "{stem}_p.npy").stderr
     assert said.count(" of memory") == 2
     for name in data:
         tessera("filter", "gaussian", name, "--sigma", 3, "-q", "-o", "one.npy")

@@ -67,3 +67,10 @@ def test_files_with_an_equals_sign(two):
         assert numpy.array_equal(numpy.asarray(Image.open(two.folder / name)).ravel(), numpy.arange(200))
     done = two("run", "two.forma", "none=b.png", "-q", status=2)
     assert "no input 'none'" in done.stderr and "'./none=b.png'" in done.stderr
+
+
+def test_outputs_without_names(tessera):
+    numpy.save(tessera.folder / "a.npy", numpy.ones((20, 30), "float32"))
+    (tessera.folder / "one.forma").write_text("parameter M, N; vector#2 float a[M,N]; return a;")
+    error = tessera("run", "one.forma", "a.npy", "-o", "x=z.npy", status=2).stderr
+    assert "the program has no output 'x', its only output has no name" in error and "'./x=z.npy'" in error

@@ -91,3 +91,48 @@ def test_links_lead_to_what_is_written(tessera, numbers):
         target = tessera.folder / "there" / name
         assert numpy.array_equal(numpy.load(target) if name.endswith("npy") else values(target), whole), name
         assert sorted(path.name for path in tessera.folder.glob("**/*.partial")) == []
+
+
+@pytest.mark.parametrize("suffix", ["ome.tif", "tif"])
+def test_bands_lie_as_in_memory(tessera, numbers, suffix):
+    """Pages of bands, or samples of a point: the format and the input say it, not how much memory there is."""
+    planes = numbers.integers(0, 255, (5, 60, 70)).astype("uint8")
+    tifffile.imwrite(tessera.folder / "c.ome.tif", planes, metadata={"axes": "CYX"})
+    points = numpy.ascontiguousarray(planes.transpose(1, 2, 0))
+    tifffile.imwrite(tessera.folder / "s.ome.tif", points, metadata={"axes": "YXS"}, photometric="minisblack", planarconfig="contig")
+    series = numbers.random((2, 4, 5, 60, 70), dtype="float32")
+    tifffile.imwrite(tessera.folder / "tzc.ome.tif", series, metadata={"axes": "TZCYX"}, photometric="minisblack")
+    tifffile.imwrite(tessera.folder / "ij.tif", series[0, 0], imagej=True, metadata={"axes": "CYX"})
+    tifffile.imwrite(tessera.folder / "colours.tif", planes[:3].transpose(1, 2, 0).copy(), photometric="rgb")
+    numpy.save(tessera.folder / "c.npy", points)
+
+    def structure(name):
+        with tifffile.TiffFile(tessera.folder / name) as file:
+            page = file.pages[0]
+            return file.series[0].shape, file.series[0].axes, len(file.pages), page.shape, page.photometric, file.is_ome, file.asarray().tobytes()
+
+    for words in (["c.ome.tif"], ["s.ome.tif"], ["tzc.ome.tif"], ["ij.tif"], ["colours.tif"], ["c.npy", "--axes", "yxc"], ["c.npy", "--axes", "yxs"]):
+        tessera("filter", "box", *words, "-q", "-o", f"memory.{suffix}")
+        tessera("filter", "box", *words, "--resume", "--memory", "240MiB", "-q", "-o", f"pieces.{suffix}")
+        assert structure(f"pieces.{suffix}") == structure(f"memory.{suffix}"), words
+
+
+def test_notes_are_those_of_a_run_in_memory(tessera, numbers):
+    numpy.save(tessera.folder / "in.npy", numbers.integers(0, 60000, (60, 70)).astype("uint16"))
+    pieces = ["--resume", "--memory", "240MiB"]
+    for name in ("o.raw", "o.npy", "o.tif", "o.nrrd", "o.zarr", "o.ome.zarr"):
+        said = [[line for line in tessera("filter", "gaussian", "in.npy", *more, "-o", name).stderr.splitlines() if line.startswith("note:")] for more in ([], pieces)]
+        assert said[0] == said[1] and "the result is rounded to uint16" in said[0][0], (name, said)
+        assert (f"note: '{name}' does not keep its type" in said[0][-1]) == (name == "o.raw")
+
+
+def test_raw_files_hold_halves(tessera, numbers):
+    data = numbers.random((60, 70)).astype("float16")
+    numpy.save(tessera.folder / "in.npy", data)
+    for more in ([], ["--resume", "--memory", "240MiB"]):
+        said = tessera("filter", "median", "in.npy", *more, "-o", "o.raw").stderr
+        assert "--raw half,60x70" in said
+        assert (tessera.folder / "o.raw").stat().st_size == data.nbytes
+        tessera("filter", "median", "o.raw", "--raw", "half,60x70", "-q", "-o", "twice.npy")
+        tessera("filter", "median", "in.npy", "-q", "-o", "once.npy")
+        assert numpy.array_equal(numpy.fromfile(tessera.folder / "o.raw", "float16").reshape(60, 70), numpy.load(tessera.folder / "once.npy"))

@@ -316,6 +316,13 @@ void check_stream(const std::string& path) {
   const Descriptor file{open_unnamed(path)};
 }
 
+std::string followed(const std::string& path) {
+  std::string name = path;
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
+  const std::optional<Place> place = resolve_links(name);
+  return place && place->descriptor < 0 ? place->path : name;
+}
+
 bool is_same_file(const std::string& a, const std::string& b) {
   namespace fs = std::filesystem;
   if (a == "-" && b == "-") return true;

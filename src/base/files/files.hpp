@@ -71,6 +71,9 @@ void check_stream(const std::string& path);
 // One file by two names: links, other ways to write a path, "-" and /dev/stdout; there or not yet. /dev/null and
 // terminals take everything and are never the same.
 bool is_same_file(const std::string& a, const std::string& b);
+// Where the links lead that a path is, which there may be nothing yet; without slashes at its end. A ring of links is
+// left as it is.
+std::string followed(const std::string& path);
 // $TMPDIR, else /tmp.
 std::string temporary_folder();
 

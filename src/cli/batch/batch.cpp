@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 
+#include "base/files/files.hpp"
 #include "base/memory.hpp"
 #include "base/process/deadline.hpp"
 #include "base/progress.hpp"
@@ -291,7 +292,7 @@ class Run {
     // What a file in pieces left is gone on with.
     std::error_code ec;
     own.resume = own.resume && std::ranges::any_of(results_of(file), [&](const std::string& path) {
-                   return fs::exists(path + ".journal", ec);
+                   return fs::exists(base::followed(path) + ".journal", ec);
                  });
     jobs_[file].execution = batch_.open(files_[file], std::move(own));
     jobs_[file].results = jobs_[file].execution->results();
@@ -391,7 +392,7 @@ int run_batch(const Batch& batch, const base::InterruptGuard& interrupt) {
                 fmt::format("--mpi divides one result among ranks, but {} inputs are given", files.size()), {},
                 "give one input, or run without --mpi");
   std::vector<std::vector<std::string>> outputs =
-      destinations_of(files, batch.settings.output, batch.settings.input.reading.pages);
+      destinations_of(files, batch.settings.output, batch.settings.input.reading.pages, files != batch.words);
   if (files.size() > 1) return Run(batch, std::move(files), std::move(outputs), interrupt).run();
   RunSettings own = batch.settings;
   own.output.files = outputs.front();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "cli/execute/pages.hpp"
 #include "cli/options/options.hpp"
@@ -106,7 +107,7 @@ std::string within(const std::string& word, const std::string& file, const Outpu
 
 std::string place_of(const std::string& path) {
   std::error_code ec;
-  const fs::path whole = fs::weakly_canonical(fs::absolute(path, ec), ec);
+  const fs::path whole = fs::weakly_canonical(fs::absolute(base::followed(path), ec), ec);
   return ec ? path : whole.string();
 }
 
@@ -136,7 +137,7 @@ std::vector<std::string> files_in(const std::vector<std::string>& words) {
 }
 
 std::vector<std::vector<std::string>> destinations_of(const std::vector<std::string>& files,
-                                                      const OutputOptions& options, bool pages) {
+                                                      const OutputOptions& options, bool pages, bool of_folder) {
   std::vector<std::vector<std::string>> result;
   std::map<std::string, std::string> written, read;
   for (const std::string& file : files) read.emplace(place_of(file), file);
@@ -147,9 +148,10 @@ std::vector<std::vector<std::string>> destinations_of(const std::vector<std::str
       const std::string given = mark_page(as_given, pages);
       const std::string word = within(given, files[k], options);
       words.push_back(word == given ? expanded(word, fields) : expanded(given, fields) + word.substr(given.size()));
-      if (files.size() == 1) continue;
+      // One file that is given by its name may be written over by its name.
+      if (files.size() == 1 && !of_folder && words.back() == given) continue;
       const std::string path = unmarked(cut_name(words.back()).second);
-      if (words.back() == given)
+      if (words.back() == given && files.size() > 1)
         fail(fmt::format("-o {} is one file for {} inputs", base::quoted(as_given), files.size()),
              "write -o 'out/{stem}.tif', where {stem} becomes the name of each input without its suffix, {name} the "
              "name, {index} its number; or a folder");
@@ -165,6 +167,12 @@ std::vector<std::vector<std::string>> destinations_of(const std::vector<std::str
       if (const auto source = read.find(place); source != read.end())
         fail(fmt::format("what becomes of {} would be written into {}, which is {}", base::quoted(files[k]),
                          base::quoted(path), source->second == files[k] ? "the input itself" : "another input"),
+             "write into another folder");
+      // (A result that is a folder replaces all of it.)
+      if (const auto inner = read.lower_bound(place + "/");
+          inner != read.end() && inner->first.starts_with(place + "/"))
+        fail(fmt::format("what becomes of {} would be written into {}, the folder of the input {}",
+                         base::quoted(files[k]), base::quoted(path), base::quoted(inner->second)),
              "write into another folder");
       const fs::path folder = fs::path(path).parent_path();
       std::error_code ec;

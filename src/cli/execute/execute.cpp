@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/files/files.hpp"
 #include "base/memory.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
@@ -69,17 +70,27 @@ void adjust_all(const Adjust& adjust, Lanes& lanes) {
     for (Array& input : lane) input = adjust.continued->input(input);
 }
 
-// An array whose file is a folder is not written into while it is read.
+// An array whose file is a folder is not written into while it is read, nor does a result replace a folder that an
+// input lies in.
 void check_outside(const OpenInputs& open, const Destinations& destinations) {
   namespace fs = std::filesystem;
   std::error_code ec;
+  const auto place = [&](const std::string& path) { return fs::weakly_canonical(base::followed(path), ec).string(); };
   for (const OpenInput& input : open.inputs) {
-    if (input.number || !fs::is_directory(input.origin, ec)) continue;
-    const std::string folder = fs::weakly_canonical(input.origin, ec).string() + "/";
-    for (const std::string& file : destinations.files)
-      if (!file.empty() && fs::weakly_canonical(file, ec).string().starts_with(folder))
+    if (input.number || !fs::exists(input.origin, ec)) continue;
+    const std::string read = place(input.origin);
+    for (const std::string& file : destinations.files) {
+      if (file.empty() || base::is_stream(file)) continue;
+      const std::string written = place(file);
+      if (fs::is_directory(read, ec) && written.starts_with(read + "/"))
         throw Error(ErrorClass::argument,
                     fmt::format("output {} lies within the input {}", base::quoted(file), base::quoted(input.origin)));
+      if (read.starts_with(written + "/"))
+        throw Error(ErrorClass::argument,
+                    fmt::format("output {} would replace the folder of the input {}", base::quoted(file),
+                                base::quoted(input.origin)),
+                    {}, "write another name");
+    }
   }
 }
 

@@ -25,6 +25,7 @@
 #include "io/regions/regions.hpp"
 #include "ir/graph.hpp"
 #include "lang/compile.hpp"
+#include "run/cpu/built_in.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -133,7 +134,7 @@ class PieceWork::Work {
     const i64 arrays = array_bytes();
     if (has_pages() || !not_in_windows().empty())
       return fmt::format("{}: in memory, inputs and outputs take {}", run_.label, in_words(arrays));
-    return fmt::format("{}: in memory, at most {}", run_.label, in_words(room_.held + in_memory()));
+    return fmt::format("{}: in memory, at most {}", run_.label, in_words(at_most(room_.held + in_memory())));
   }
 
   void run() {
@@ -144,20 +145,26 @@ class PieceWork::Work {
     if (run_.adjust.headers) run_.adjust.headers(run_.inputs.lanes);
     take_apart();
     agree_on_room();
+    PassPlan plan;
     try {
+      plan = plan_passes(pass_run());
       if (first_)
         for (const auto& result : results_) result->begin(room_.memory, identity(true));
       compare_work();
       for (const auto& result : results_) result->share(room_);
       agreement_.step();
+    } catch (const pieces::TooLittle&) {
+      for (const auto& result : results_) result->leave();
+      too_little();
     } catch (...) {
       for (const auto& result : results_) result->leave();
       throw;
     }
+    run::cpu::end_idle_compilers();  // all code is made
     std::vector<std::vector<Source>> sources(results_.size());
     const bool all_done = std::ranges::all_of(results_, [](const auto& result) { return result->is_done(); });
     if (!passes_->body().empty() && !all_done) {
-      sources = run_passes(pass_run());
+      sources = run_passes(pass_run(), plan);
       for (std::size_t k = 0; k < results_.size(); ++k)
         exchange(agreement_, results_[k]->program(), sources[k], [&](int rank) { return results_[k]->reads_of(rank); });
     }
@@ -203,10 +210,59 @@ class PieceWork::Work {
     if (!first_) return "";
     const TemporaryFolder folder;
     std::string text;
-    for (const auto& result : results_) text += result->forecast(folder.path, room_) + "\n";
-    if (!passes_->body().empty()) text += forecast_of_passes(pass_run());
+    try {
+      for (const auto& result : results_) text += result->forecast(folder.path, room_) + "\n";
+      if (!passes_->body().empty()) text += plan_passes(pass_run()).said;
+    } catch (const pieces::TooLittle&) {
+      too_little();
+    }
     text.pop_back();
     return text;
+  }
+
+  // Says how much memory is enough.
+  [[noreturn]] void too_little() {
+    constexpr i64 unit = i64{8} << 20;
+    constexpr int turns = 4;
+    const i64 allowed = base::memory_limit();
+    const Room room = room_;
+    std::optional<i64> whole;
+    if (!run_.settings.resume && !run_.settings.mpi) whole = in_memory();
+    const i64 more = allowed - room.memory - room.held;  // that another rank holds
+    const auto size_for = [&](i64 needed) { return (needed + room.later + more + unit - 1) / unit * unit; };
+    // With more memory a row of steps may be cut elsewhere. (Other ranks do not know that something is asked.)
+    pieces::TooLittle enough = least();
+    for (int turn = 0; turn < turns && agreement_.ranks().size() == 1; ++turn) {
+      const i64 memory = size_for(enough.needed) - room.later - more;
+      cut_for({memory, room.held, room.later});
+      pieces::TooLittle then = least();
+      if (then.needed <= memory) break;
+      std::swap(enough, then);
+    }
+    const i64 size = size_for(whole ? std::min(enough.needed, *whole) : enough.needed) >> 20;
+    const bool chunks = std::ranges::any_of(run_.destinations.files, io::is_chunked_name);
+    fail(fmt::format("the least piece of the result, {}, takes {} beside the {} of the process, but --memory allows {}",
+                     to_string(enough.piece), in_words(enough.needed), in_words(room.held + more), in_words(allowed)),
+         fmt::format("--memory {}MiB is enough{}", size, chunks ? "; smaller chunks take less: --chunk" : ""));
+  }
+
+  // The piece of all passes and results that takes most, and is as small as it can be.
+  pieces::TooLittle least() {
+    const TemporaryFolder folder;
+    pieces::TooLittle most = least_of_passes(pass_run());
+    for (const auto& result : results_) {
+      pieces::TooLittle own = result->least(folder.path);
+      if (own.needed > most.needed) std::swap(most, own);
+    }
+    return most;
+  }
+
+  void cut_for(const Room& room) {
+    room_ = room;
+    results_.clear();
+    passes_ = passes_of(1);
+    shorten();
+    make_results();
   }
 
   const engine::Passes& passes() {
@@ -220,20 +276,32 @@ class PieceWork::Work {
     constexpr double plenty = 1.5;
     constexpr i64 most = 64;
     i64 chosen = 1;
-    double best = reads_of_passes(pass_run());
-    for (i64 parts = 2; parts <= most && best > plenty; parts *= 2) {
+    PassReads best = reads_of_passes(pass_run());
+    const auto good = [&](const PassReads& reads) { return reads.lacking <= 0 && reads.times <= plenty; };
+    if (!good(best)) best = measured();
+    for (i64 parts = 2; parts <= most && !good(best); parts *= 2) {
       std::unique_ptr<const engine::Passes> shorter = passes_of(parts);
       if (shorter->passes().size() == passes_->passes().size()) continue;  // no place to cut at
       std::swap(passes_, shorter);
-      const double reads = reads_of_passes(pass_run());
-      if (reads >= best) {
-        std::swap(passes_, shorter);
-      } else {
+      const PassReads reads = measured();
+      if (reads < best) {
         best = reads;
         chosen = parts;
+      } else {
+        std::swap(passes_, shorter);
       }
     }
     return chosen;
+  }
+  // By the chunks that the results are going to have.
+  PassReads measured() {
+    PassReads reads = reads_of_passes(pass_run());
+    const TemporaryFolder folder;
+    make_results();
+    for (const auto& result : results_)
+      reads.lacking = std::max(reads.lacking, result->least(folder.path).needed - room_.memory);
+    results_.clear();
+    return reads;
   }
   std::unique_ptr<const engine::Passes> passes_of(i64 parts) const {
     return std::make_unique<engine::Passes>(run_.program, static_cast<std::size_t>(parts));
@@ -246,6 +314,9 @@ class PieceWork::Work {
     // What pieces take depends on the machine: all ranks have the passes of rank 0.
     const i64 parts = agreement_.broadcast({first_ ? shorten() : 1}).front();
     if (!first_ && parts > 1) passes_ = passes_of(parts);
+    make_results();
+  }
+  void make_results() {
     for (const std::size_t last : passes_->last()) {
       const engine::Pass& pass = passes_->passes()[last];
       std::vector<std::size_t> outputs;

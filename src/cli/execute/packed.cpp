@@ -15,6 +15,7 @@
 #include "cli/options/options.hpp"
 #include "cli/tell.hpp"
 #include "io/image.hpp"
+#include "pieces/journal.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
@@ -96,18 +97,17 @@ std::string numbers_of(const Array& array, const std::string& name) {
   return fmt::format("{}: {} {},{}\n", name, to_string(array.shape()), array.format().name(), text);
 }
 
-// An array that is written by regions, complete on the disk and without its name.
-std::unique_ptr<io::RegionWriter> partial(const std::string& path, const Array& array,
-                                          const io::RegionWriteOptions& how) {
-  std::unique_ptr<io::RegionWriter> writer = io::create_regions(path, array.format(), array.shape(), how);
+// What an earlier run has begun of this file, which is whole now. Another process's is left alone.
+void take_leftovers_away(const std::string& path) {
+  if (base::is_stream(path)) return;
+  const std::unique_ptr<pieces::Journal> journal = pieces::Journal::left(path);
+  if (!journal) return;
   try {
-    writer->write({std::vector<i64>(array.shape().size(), 0), array.shape()}, array);
-    writer->sync();
-  } catch (...) {
-    writer->discard();
-    throw;
+    io::discard_partial(path);
+    journal->remove();
+  } catch (const Error& error) {
+    tell("note: what an earlier run has begun stays: {}\n", error.what());
   }
-  return writer;
 }
 
 // What an output is written as: one file, or a file for each page.
@@ -130,6 +130,46 @@ std::vector<Sheet> sheets_of(const Destinations& to, std::size_t output, const A
 }
 
 }  // namespace
+
+// An array that is written by regions, complete on the disk and without its name. Nobody else writes it meanwhile.
+class Packed::InRegions {
+ public:
+  InRegions(const std::string& path, const Array& array, const io::RegionWriteOptions& how) : lock_(path) {
+    try {
+      writer_ = io::create_regions(path, array.format(), array.shape(), how);
+      writer_->write({std::vector<i64>(array.shape().size(), 0), array.shape()}, array);
+      writer_->sync();
+    } catch (...) {
+      discard();
+      throw;
+    }
+  }
+  ~InRegions() {
+    if (!done_) discard();
+  }
+  InRegions(const InRegions&) = delete;
+  InRegions& operator=(const InRegions&) = delete;
+
+  io::WriteReport report() const { return writer_->report(); }
+  void commit() {
+    writer_->commit();
+    done_ = true;
+    lock_.remove();
+  }
+
+ private:
+  void discard() {
+    try {
+      if (writer_) writer_->discard();
+    } catch (const Error&) {  // what was to be told is told already
+    }
+    lock_.leave();
+  }
+
+  pieces::Journal lock_;
+  std::unique_ptr<io::RegionWriter> writer_;
+  bool done_ = false;
+};
 
 Packed::Packed(const Program& program, const std::vector<Array>& results, const Lanes& lanes,
                const Destinations& destinations, const OutputOptions& options, int threads)
@@ -154,23 +194,11 @@ Packed::Packed(const Program& program, const std::vector<Array>& results, const 
       to.array = to.fitted.array;
     }
   }
-  try {
-    for (std::size_t i = 0; i < results_.size(); ++i)
-      if (!destinations.paths[i].empty()) pack(i, lanes.leading, options, threads);
-  } catch (...) {
-    discard();
-    throw;
-  }
+  for (std::size_t i = 0; i < results_.size(); ++i)
+    if (!destinations.paths[i].empty()) pack(i, lanes.leading, options, threads);
 }
 
-Packed::~Packed() {
-  if (!kept_) discard();
-}
-
-void Packed::discard() {
-  for (const auto& folder : folders_)
-    if (folder != nullptr) folder->discard();
-}
+Packed::~Packed() = default;
 
 // All files are complete on the disk before the first one takes its name.
 void Packed::pack(std::size_t output, const Shape& leading, const OutputOptions& options, int threads) {
@@ -190,7 +218,7 @@ void Packed::pack(std::size_t output, const Shape& leading, const OutputOptions&
     const Sheet& sheet = sheets[k];
     if (!file) {
       auto& to = folders_[first_folder + k];
-      to = partial(sheet.path, sheet.array, by_regions(sheet.path, how, options));
+      to = std::make_unique<InRegions>(sheet.path, sheet.array, by_regions(sheet.path, how, options));
       reports[k] = to->report();
       return;
     }
@@ -221,8 +249,9 @@ void Packed::keep() {
   }
   flush_standard_output();  // which may fail, and is told before a file is replaced
   base::AtomicFile::commit_all(files_);
-  kept_ = true;
   for (const auto& folder : folders_) folder->commit();
+  for (const std::string& path : destinations_.files)
+    if (!path.empty() && !io::is_chunked_name(path)) take_leftovers_away(path);
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const std::string& path = destinations_.paths[i];
     const Result& result = results_[i];

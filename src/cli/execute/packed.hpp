@@ -41,13 +41,12 @@ class Packed {
     std::vector<std::string> lost;  // of the header; see io::WriteReport
   };
   void pack(std::size_t output, const Shape& leading, const OutputOptions&, int threads);
-  void discard();
+  class InRegions;
 
   const Destinations& destinations_;
   std::vector<Result> results_;
   std::vector<std::unique_ptr<base::AtomicFile>> files_;
-  std::vector<std::unique_ptr<io::RegionWriter>> folders_;
-  bool kept_ = false;
+  std::vector<std::unique_ptr<InRegions>> folders_;
 };
 
 }  // namespace tessera::cli

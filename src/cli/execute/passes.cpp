@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -80,59 +79,19 @@ pieces::Chosen rows_for(const Pass& pass, const PieceProgram& program, const Reg
   // Of every piece of a total a number is kept: in what order they come together is the same on all ranks.
   const i64 of_totals = element_count(data::shape_of(rows)) / ir::elements_of_piece *
                         static_cast<i64>(pass.reductions.size() * sizeof(double));
-  pieces::Chosen chosen = pieces::choose_rows(rows, memory - of_totals, demand_of(program));
-  chosen.memory += of_totals;
-  return chosen;
-}
-
-// A pass over images, in which pieces this rank goes over its rows: those of one lane as those of another.
-struct Planned {
-  std::string name;
-  pieces::Chosen pieces = {};
-  i64 kept = 0;  // bytes of chunks that neighbours share
-};
-
-// Of every pass; none of last ones, and of those that make numbers of numbers.
-struct Plan {
-  std::vector<std::optional<Planned>> passes;
-  std::string said;
-};
-
-Plan plan_of(const PassRun& run) {
-  const ranks::Ranks& ranks = run.run.agreement.ranks();
-  Plan plan;
-  std::size_t over_images = run.passes.last().size();
-  for (const Pass& pass : run.passes.passes()) {
-    plan.passes.emplace_back();
-    if (is_last(run, plan.passes.size() - 1)) continue;
-    const PieceProgram program = program_of(run, pass, 0, sources_of(run.passes, pass, run.parameters, run.run.inputs));
-    if (is_one(program.result())) continue;
-    ++over_images;
-    Planned& planned = plan.passes.back().emplace();
-    const Region rows = rows_of(program.result(), ranks.rank(), ranks.size());
-    if (is_empty(rows)) continue;
-    planned.pieces = rows_for(pass, program, rows, run.room.memory);
-    planned.kept = keep_chunks(program.sources(), run.room.memory - planned.pieces.memory, planned.pieces.memory);
+  try {
+    pieces::Chosen chosen = pieces::choose_rows(rows, memory - of_totals, demand_of(program));
+    chosen.memory += of_totals;
+    return chosen;
+  } catch (const pieces::TooLittle& e) {
+    throw pieces::TooLittle(e.piece, e.needed + of_totals, memory);
   }
-  std::size_t count = 0;
-  for (std::optional<Planned>& planned : plan.passes) {
-    if (!planned) continue;
-    planned->name = fmt::format("{}: pass {} of {}", run.run.label, ++count, over_images);
-    if (planned->pieces.grid.piece.empty()) continue;
-    const auto& [grid, memory] = planned->pieces;
-    plan.said += fmt::format("{}: {} piece{} of {}{}, at most {} of memory{}\n", planned->name, grid.count(),
-                             grid.count() == 1 ? "" : "s", to_string(grid.piece),
-                             ranks.size() > 1 ? fmt::format(" on each of {} ranks", ranks.size()) : "",
-                             base::format_bytes(static_cast<double>(run.room.held + memory + planned->kept)),
-                             ranks.size() > 1 ? " each" : "");
-  }
-  return plan;
 }
 
 // Of one lane.
 class Runner {
  public:
-  Runner(const PassRun& run, const Plan& plan, std::size_t lane)
+  Runner(const PassRun& run, const PassPlan& plan, std::size_t lane)
       : run_(run),
         agreement_(run.run.agreement),
         ranks_(agreement_.ranks()),
@@ -246,7 +205,7 @@ class Runner {
     return at_edges;
   }
 
-  void go(const Planned& planned, const Pass& pass, const PieceProgram& program,
+  void go(const PlannedPass& planned, const Pass& pass, const PieceProgram& program,
           std::vector<engine::PartOfTotal>& totals, Exchange& exchange) {
     for (std::size_t o = 0; o < pass.outputs.size(); ++o) {
       if (!pass.outputs[o]) continue;
@@ -308,13 +267,44 @@ class Runner {
   const PassRun& run_;
   ranks::Agreement& agreement_;
   ranks::Ranks& ranks_;
-  const Plan& plan_;
+  const PassPlan& plan_;
   std::size_t lane_;
   std::vector<Source> arrays_;
   i64 turn_ = 0;
 };
 
 }  // namespace
+
+PassPlan plan_passes(const PassRun& run) {
+  const ranks::Ranks& ranks = run.run.agreement.ranks();
+  PassPlan plan;
+  std::size_t over_images = run.passes.last().size();
+  for (const Pass& pass : run.passes.passes()) {
+    plan.passes.emplace_back();
+    if (is_last(run, plan.passes.size() - 1)) continue;
+    const PieceProgram program = program_of(run, pass, 0, sources_of(run.passes, pass, run.parameters, run.run.inputs));
+    if (is_one(program.result())) continue;
+    ++over_images;
+    PlannedPass& planned = plan.passes.back().emplace();
+    const Region rows = rows_of(program.result(), ranks.rank(), ranks.size());
+    if (is_empty(rows)) continue;
+    planned.pieces = rows_for(pass, program, rows, run.room.memory);
+    planned.kept = keep_chunks(program.sources(), run.room.memory - planned.pieces.memory, planned.pieces.memory);
+  }
+  std::size_t count = 0;
+  for (std::optional<PlannedPass>& planned : plan.passes) {
+    if (!planned) continue;
+    planned->name = fmt::format("{}: pass {} of {}", run.run.label, ++count, over_images);
+    if (planned->pieces.grid.piece.empty()) continue;
+    const auto& [grid, memory] = planned->pieces;
+    plan.said += fmt::format("{}: {} piece{} of {}{}, at most {} of memory{}\n", planned->name, grid.count(),
+                             grid.count() == 1 ? "" : "s", to_string(grid.piece),
+                             ranks.size() > 1 ? fmt::format(" on each of {} ranks", ranks.size()) : "",
+                             base::format_bytes(static_cast<double>(at_most(run.room.held + memory + planned->kept))),
+                             ranks.size() > 1 ? " each" : "");
+  }
+  return plan;
+}
 
 i64 resident_memory() {
   std::ifstream file("/proc/self/statm");
@@ -323,14 +313,28 @@ i64 resident_memory() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
+i64 at_most(i64 bytes) {
+  std::ifstream file("/proc/self/status");
+  i64 kilobytes = 0;
+  for (std::string word; file >> word;)
+    if (word == "VmHWM:") {
+      file >> kilobytes;
+      break;
+    }
+  return std::max(bytes, kilobytes << 10);
+}
+
 Room room_of(i64 memory, ranks::Agreement& agreement) {
   // What the process takes beside pieces: now, and once it runs: stacks, the pool of threads, code. In steps, so that
   // two runs of the same work say the same.
   constexpr i64 step = i64{32} << 20, later = i64{16} << 20, of_thread = i64{256} << 10;
   run::cpu::release_scratch();
   ::malloc_trim(0);
-  const i64 held = (resident_memory() + step - 1) / step * step + later + of_thread * run::cpu::thread_count(0);
-  return {agreement.least(memory - held), held};
+  constexpr i64 differs = i64{4} << 20;  // from run to run
+  const i64 resident = resident_memory(), beside = later + of_thread * run::cpu::thread_count(0);
+  const auto in_steps = [&](i64 bytes) { return (bytes + step - 1) / step * step + beside; };
+  const i64 held = in_steps(resident);
+  return {agreement.least(memory - held), held, in_steps(resident + differs)};
 }
 
 i64 keep_chunks(const std::vector<Source>& sources, i64 left, i64 most_of_pieces) {
@@ -350,14 +354,14 @@ std::vector<Source> sources_of(const engine::Passes& passes, const Pass& pass, c
   return sources;
 }
 
-double reads_of_passes(const PassRun& run) {
+PassReads reads_of_passes(const PassRun& run) {
   const int ranks = run.run.agreement.ranks().size();
   const auto points = [](const std::vector<Region>& regions) {
     double n = 0;
     for (const Region& r : regions) n += r.begin.empty() ? 0 : static_cast<double>(element_count(data::shape_of(r)));
     return n;
   };
-  double worst = 1;
+  PassReads worst;
   for (std::size_t index = 0; index < run.passes.passes().size(); ++index) {
     const Pass& pass = run.passes.passes()[index];
     const PieceProgram program =
@@ -372,24 +376,38 @@ double reads_of_passes(const PassRun& run) {
       grid = is_last(run, index)
                  ? pieces::choose_grid(whole, Shape(shape.size(), 1), run.room.memory, demand_of(program), ranks).grid
                  : rows_for(pass, program, rows, run.room.memory).grid;
-    } catch (const Error& e) {
-      if (e.error_class() != ErrorClass::argument) throw;
-      return std::numeric_limits<double>::infinity();
+    } catch (const pieces::TooLittle& e) {
+      worst.lacking = std::max(worst.lacking, e.needed - run.room.memory);
+      continue;
     }
     const Region box = grid.box(grid.count() / 2);
     const double of_whole = points(program.reads(whole));
     if (of_whole > 0)
-      worst = std::max(worst, points(program.reads(box)) / (points({box}) / points({whole}) * of_whole));
+      worst.times = std::max(worst.times, points(program.reads(box)) / (points({box}) / points({whole}) * of_whole));
   }
   return worst;
 }
 
-std::string forecast_of_passes(const PassRun& run) {
-  return plan_of(run).said;
+pieces::TooLittle least_of_passes(const PassRun& run) {
+  pieces::TooLittle most({}, 0, 0);
+  for (std::size_t index = 0; index < run.passes.passes().size(); ++index) {
+    if (is_last(run, index)) continue;
+    const Pass& pass = run.passes.passes()[index];
+    const PieceProgram program = program_of(run, pass, 0, sources_of(run.passes, pass, run.parameters, run.run.inputs));
+    if (is_one(program.result())) continue;
+    const ranks::Ranks& ranks = run.run.agreement.ranks();
+    const Region rows = rows_of(program.result(), ranks.rank(), ranks.size());
+    if (is_empty(rows)) continue;
+    try {
+      rows_for(pass, program, rows, 0);
+    } catch (const pieces::TooLittle& e) {
+      if (e.needed > most.needed) most = e;
+    }
+  }
+  return most;
 }
 
-std::vector<std::vector<Source>> run_passes(const PassRun& run) {
-  const Plan plan = plan_of(run);
+std::vector<std::vector<Source>> run_passes(const PassRun& run, const PassPlan& plan) {
   if (!run.run.settings.quiet) tell("{}", plan.said);
   auto all = Runner(run, plan, 0).run();
   for (std::size_t lane = 1; lane < run.run.inputs.lanes.inputs.size(); ++lane) {

@@ -2,12 +2,15 @@
 // them is in files without a name beside the first result.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/execute/in_pieces.hpp"
 #include "cli/execute/piece_program.hpp"
 #include "engine/passes/passes.hpp"
+#include "pieces/grid.hpp"
 #include "ranks/agreement.hpp"
 
 namespace tessera::cli {
@@ -16,9 +19,12 @@ namespace tessera::cli {
 struct Room {
   i64 memory = 0;  // for pieces: on every rank the same
   i64 held = 0;    // by the process, pieces apart
+  i64 later = 0;   // by another process that does the same, at most
 };
 // Of this process, now.
 i64 resident_memory();
+// What a run is said to take that is going to take so much: no less than planning has taken.
+i64 at_most(i64 bytes);
 // All ranks call it.
 Room room_of(i64 memory, ranks::Agreement&);
 // Some of what is left keeps chunks that neighbours share: so much.
@@ -34,14 +40,30 @@ struct PassRun {
 // What a pass reads, before others have made it.
 std::vector<Source> sources_of(const engine::Passes&, const engine::Pass&, const std::vector<i64>& parameters,
                                const OpenInputs&);
-// What run_passes() says before the first one, lines.
-std::string forecast_of_passes(const PassRun&);
+
+// A pass over images, in which pieces this rank goes over its rows: those of one lane as those of another.
+struct PlannedPass {
+  std::string name;
+  pieces::Chosen pieces = {};
+  i64 kept = 0;  // bytes of chunks that neighbours share
+};
+struct PassPlan {
+  std::vector<std::optional<PlannedPass>> passes;  // none of last ones, and of those that make numbers of numbers
+  std::string said;                                // before the first one, lines
+};
+// Throws pieces::TooLittle.
+PassPlan plan_passes(const PassRun&);
+// Of their least pieces the one that takes most.
+pieces::TooLittle least_of_passes(const PassRun&);
 // Runs all but the last ones; what each of these reads. All ranks call it; what others have made of images is theirs to
 // give: exchange.hpp.
-std::vector<std::vector<Source>> run_passes(const PassRun&);
+std::vector<std::vector<Source>> run_passes(const PassRun&, const PassPlan&);
 
-// How many points the worst pass reads for one that it would read without what lies around pieces. Infinite where
-// pieces of one do not fit.
-double reads_of_passes(const PassRun&);
+struct PassReads {
+  double times = 1;  // points that the worst pass reads for one that it would read without what lies around pieces
+  i64 lacking = 0;   // bytes, for pieces of the worst one; 0: all fit
+  bool operator<(const PassReads& o) const { return std::tie(lacking, times) < std::tie(o.lacking, o.times); }
+};
+PassReads reads_of_passes(const PassRun&);
 
 }  // namespace tessera::cli

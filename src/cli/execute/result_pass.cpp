@@ -79,7 +79,22 @@ std::string ResultPass::forecast(const std::string& folder, const Room& room) {
   choose(room.memory);
   std::string text = said(room);
   for (const auto& writer : writers_) writer->discard();
+  writers_.clear();
   return text;
+}
+
+pieces::TooLittle ResultPass::least(const std::string& folder) {
+  writers_.clear();
+  open_writers(folder, false);
+  pieces::TooLittle least({}, 0, 0);
+  try {
+    choose(0);
+  } catch (const pieces::TooLittle& e) {
+    least = e;
+  }
+  for (const auto& writer : writers_) writer->discard();
+  writers_.clear();
+  return least;
 }
 
 void ResultPass::choose(i64 memory) {
@@ -93,10 +108,10 @@ void ResultPass::choose(i64 memory) {
 
 std::string ResultPass::said(const Room& room) const {
   const i64 most = of_pieces_ + keep_chunks(program_.sources(), room.memory - of_pieces_, of_pieces_);
-  return fmt::format("{}: {} piece{} of {}{}, {}, at most {} of memory{}", run_.label, grid_.count(),
-                     grid_.count() == 1 ? "" : "s", to_string(grid_.piece),
-                     ranks_.size() > 1 ? fmt::format(" on {} ranks", ranks_.size()) : "", beyond(),
-                     base::format_bytes(static_cast<double>(room.held + most)), ranks_.size() > 1 ? " each" : "");
+  return fmt::format(
+      "{}: {} piece{} of {}{}, {}, at most {} of memory{}", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
+      to_string(grid_.piece), ranks_.size() > 1 ? fmt::format(" on {} ranks", ranks_.size()) : "", beyond(),
+      base::format_bytes(static_cast<double>(at_most(room.held + most))), ranks_.size() > 1 ? " each" : "");
 }
 
 // What pieces read and compute of what one piece would: halos count twice. Of many pieces some are asked.
@@ -122,8 +137,10 @@ std::string ResultPass::beyond() const {
 
 void ResultPass::leave() {
   // What an earlier run left is gone on with by other options.
-  if (!run_.settings.resume && first_)
-    for (const auto& writer : writers_) writer->discard();
+  if (first_)
+    for (const auto& writer : writers_)
+      if (!writer->resumed()) writer->discard();
+  writers_.clear();
   for (const auto& journal : journals_) journal->leave();
 }
 
@@ -154,7 +171,7 @@ i64 ResultPass::in_memory() const {
   i64 of_steps = 0;
   for (const Format& format : program_.formats())
     of_steps += element_count(shape_of(whole_)) * static_cast<i64>(format.size());
-  return demand(whole_, 1).memory - of_steps;
+  return demand(whole_, 1).memory - of_steps - PieceProgram::pooled_beside(program_.needs(whole_).memory);
 }
 
 void ResultPass::commit() {
@@ -313,7 +330,9 @@ void ResultPass::tell_of_values() const {
     const io::WriteReport report = writers_[o]->report();
     if (const i64 saturated = counts_[inputs + o]; saturated > 0)
       tell("note: {} of {} values did not fit {} and were clamped\n", saturated, report.values, name_of(report.type));
-    if (!report.lost.empty()) tell("note: {} does not keep {}\n", report.format, base::list_of(report.lost, "and"));
+    if (!report.lost.empty())
+      tell("note: {} does not keep {}\n", base::quoted(run_.destinations.paths[outputs_[o]]),
+           base::list_of(report.lost, "and"));
   }
 }
 

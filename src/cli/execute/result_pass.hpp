@@ -31,6 +31,8 @@ class ResultPass {
   void share(const Room&);
   // What a run says before its first piece: as begin() and share(), of files in another folder, which go again.
   std::string forecast(const std::string& folder, const Room&);
+  // Its least piece, by files in another folder, which go again.
+  pieces::TooLittle least(const std::string& folder);
   // Nothing was begun.
   void leave();
   bool is_done() const { return left_.empty(); }

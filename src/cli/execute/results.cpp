@@ -20,6 +20,7 @@
 #include "io/image.hpp"
 #include "io/metadata.hpp"
 #include "io/regions/regions.hpp"
+#include "pieces/journal.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -31,20 +32,26 @@ namespace fs = std::filesystem;
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
 }
 
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
 void check_path(const std::string& path) {
   if (base::is_stream(path)) return base::check_stream(path);
   std::error_code ec;
-  const fs::path folder = fs::path(path).parent_path();
+  const fs::path folder = fs::path(io::is_chunked_name(path) ? without_slashes(path) : path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, ec))
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: there is no folder {}", base::quoted(path),
                                             base::quoted(folder.string())));
-  if (fs::is_directory(path, ec) && !io::is_written_by_regions(path))
+  if (!io::is_chunked_name(path) && fs::is_directory(path, ec))
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: it is a folder", base::quoted(path)));
   // A file is replaced by one made beside it.
   const std::string writable = folder.empty() ? "." : folder.string();
   if (::faccessat(AT_FDCWD, writable.c_str(), W_OK, AT_EACCESS) != 0)
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: {}: {}", base::quoted(path),
                                             base::quoted(writable), base::reason_of(errno)));
+  if (io::is_chunked_name(path)) io::check_replaceable(path);
 }
 
 void check_different(const Program& program, const std::vector<std::string>& paths) {
@@ -59,13 +66,9 @@ void check_different(const Program& program, const std::vector<std::string>& pat
   }
 }
 
-bool is_zarr(const std::string& path) {
-  return base::to_lower(path).ends_with(".zarr");
-}
-
 // Resolutions that a file of this name gets.
 int levels_of(const std::string& path, const OutputOptions& options) {
-  return base::to_lower(path).ends_with(".ome.zarr") ? options.levels : 1;
+  return base::to_lower(without_slashes(path)).ends_with(".ome.zarr") ? options.levels : 1;
 }
 
 io::WriteOptions parse_written(const OutputOptions& options) {
@@ -107,7 +110,7 @@ std::vector<io::WriteOptions> written_as(const std::vector<std::string>& paths, 
     fail(fmt::format("--levels {} is of OME-Zarr, but no file of it is written", options.levels),
          "add -o FILE.ome.zarr");
   for (const auto& [flag, box] : {std::pair("--chunk", options.chunk), std::pair("--shard", options.shard)})
-    if (!box.empty() && std::ranges::none_of(paths, is_zarr))
+    if (!box.empty() && std::ranges::none_of(paths, io::is_chunked_name))
       fail(fmt::format("{} {}: chunks and shards are of Zarr, but no file of it is written", flag, base::quoted(box)),
            "add -o FILE.zarr");
   if (!options.compression.empty() && !any)
@@ -140,7 +143,7 @@ std::string with_format(const std::string& path, const OutputOptions& options) {
 
 io::RegionWriteOptions by_regions(const std::string& path, const io::WriteOptions& how, const OutputOptions& options) {
   io::RegionWriteOptions all{.write = how, .levels = levels_of(path, options)};
-  if (!is_zarr(path)) return all;
+  if (!io::is_chunked_name(path)) return all;
   if (!options.chunk.empty()) all.chunk = parse_shape(options.chunk, "--chunk");
   if (!options.shard.empty()) all.shard = parse_shape(options.shard, "--shard");
   return all;
@@ -189,9 +192,13 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
     } else if (found != names.end()) {
       give(static_cast<std::size_t>(found - names.begin()), path);
     } else {
-      fail(fmt::format("the program has no output {}, its outputs are: {}", base::quoted(name),
-                       base::list_of(names, "and")),
-           or_as_file(base::did_you_mean(name, names), unmarked(word)));
+      std::vector<std::string> named = names;
+      std::erase(named, "");
+      fail(fmt::format("the program has no output {}, {}", base::quoted(name),
+                       !named.empty()      ? "its outputs are: " + base::list_of(named, "and")
+                       : names.size() == 1 ? "its only output has no name"
+                                           : "its outputs have no names"),
+           or_as_file(base::did_you_mean(name, named), unmarked(word)));
     }
   }
   std::size_t next = 0;

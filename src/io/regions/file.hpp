@@ -67,6 +67,7 @@ struct RegionFormat {
   bool pages = false;        // and at the pages
   bool reads_level = false;  // and at the level
   bool widens = false;       // bool is stored as uint8, 0 and 1, half as float
+  bool halves = false;       // but half as it is
   bool levels = false;       // `create` looks at RegionWriteOptions::levels
   bool chunks = false;       // and takes chunks and shards of any extents
 };

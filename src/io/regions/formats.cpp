@@ -96,7 +96,7 @@ FileLayout layout_for_file(const RegionFormat& format, const Format& element, co
 const std::vector<RegionFormat>& region_formats() {
   static const std::vector<RegionFormat> formats = {
       // First: what an option describes is nothing else.
-      {.name = "raw", .open = open_plain, .suffixes = {".raw"}, .create = create_plain, .widens = true},
+      {.name = "raw", .open = open_plain, .suffixes = {".raw"}, .create = create_plain, .widens = true, .halves = true},
       {.name = "Zarr",
        .open = open_zarr,
        .suffixes = {".zarr"},
@@ -105,6 +105,12 @@ const std::vector<RegionFormat>& region_formats() {
        .reads_level = true,
        .levels = true,
        .chunks = true},
+      // Of names alone: what is read is a TIFF.
+      {.name = "TIFF",
+       .open = [](const std::string&, const ReadOptions&) -> std::unique_ptr<FileReader> { return nullptr; },
+       .suffixes = {".ome.tif", ".ome.tiff"},
+       .create = create_tiff,
+       .letters = ome_tiff_letters},
       {.name = "TIFF",
        .open = open_tiff,
        .suffixes = {".tif", ".tiff"},
@@ -171,9 +177,10 @@ std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Form
   FileLayout layout = layout_for_file(*format, element, shape, header, options);
   layout.header = written;
   const ElementType own = element.is_struct() ? element.fields[0].type : element.scalar;
-  const ElementType stored = options.write.type ? *options.write.type
-                             : format->widens   ? number_for(own).type()
-                                                : stored_type(path, element);
+  const ElementType stored = options.write.type                          ? *options.write.type
+                             : format->halves && own == ElementType::f16 ? own
+                             : format->widens                            ? number_for(own).type()
+                                                                         : stored_type(path, element);
   if (stored != own) layout.element = retyped(layout.element, stored);
   std::unique_ptr<FileWriter> file = format->create(path, layout, options);
   const std::string& name = file->layout().format_name;
@@ -186,6 +193,11 @@ std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Form
 bool is_array_folder(const std::string& path) {
   std::error_code ec;
   return std::filesystem::is_directory(path, ec) && is_zarr_folder(path);
+}
+
+bool is_chunked_name(const std::string& path) {
+  const RegionFormat* const format = format_for(path);
+  return format != nullptr && format->chunks;
 }
 
 bool is_written_by_regions(const std::string& path) {

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -27,17 +26,8 @@ constexpr mode_t usual_mode = 0666;                         // less what the uma
 
 }  // namespace
 
-std::string followed(const std::string& path) {
-  std::error_code ec;
-  if (!std::filesystem::is_symlink(path, ec)) return path;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, ec);
-  return ec ? path : real.string();
-}
-
 std::string partial_name(const std::string& path) {
-  std::string name = path;
-  while (name.size() > 1 && name.back() == '/') name.pop_back();
-  return name + ".partial";
+  return base::followed(path) + ".partial";
 }
 
 void cannot_join(const std::string& path) {
@@ -48,7 +38,7 @@ void cannot_join(const std::string& path) {
 }
 
 PartialFile::PartialFile(const std::string& path, bool resume, const Writers& writers)
-    : path_(followed(path)), partial_(partial_name(path_)) {
+    : path_(base::followed(path)), partial_(partial_name(path_)) {
   struct stat info{};
   const bool exists = ::stat(path_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail(EISDIR);

@@ -43,9 +43,6 @@ class PartialFile {
   bool resumed_ = false;
 };
 
-// Where a symbolic link leads, which stays one; else the path itself.
-std::string followed(const std::string& path);
-
 // Another one where the file of this name has become another one: its size, its time of change, its inode.
 std::string file_identity(const std::string& path);
 

@@ -91,7 +91,13 @@ std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Form
 // A folder that is read as an array, or says of itself that it is one.
 bool is_array_folder(const std::string& path);
 bool is_written_by_regions(const std::string& path);  // by its suffix
+bool is_chunked_name(const std::string& path);        // of a format whose chunks have any extents
+// Of the file that links lead to.
 std::string partial_name(const std::string& path);
+// Takes away what a run that ended has begun of this file. Throws Error(io) where that is not all that is there.
+void discard_partial(const std::string& path);
+// Throws Error(io) where writing an array in chunks to this name would lose what is no such result.
+void check_replaceable(const std::string& path);
 // Throws Error(io): what another writer has begun is not seen by this one.
 [[noreturn]] void cannot_join(const std::string& path);
 

@@ -385,14 +385,26 @@ std::string layout_of_pages(bool ome, const ImageHeader& header, const Array& ar
 
 }  // namespace
 
-std::string tiff_letters(const ImageHeader& given, const Format& format, int rank) {
+namespace {
+
+std::string letters_for(bool ome, const ImageHeader& given, const Format& format, int rank) {
   if (rank < 2) return usual_axes(rank);
   ImageHeader header = given;
   if (header.axes.size() != static_cast<std::size_t>(rank)) {
     header.axes = usual_axes(rank);
     header.layout.clear();
   }
-  return layout_of_pages(false, header, Array(format, Shape(static_cast<std::size_t>(rank), 1)));
+  return layout_of_pages(ome, header, Array(format, Shape(static_cast<std::size_t>(rank), 1)));
+}
+
+}  // namespace
+
+std::string tiff_letters(const ImageHeader& header, const Format& format, int rank) {
+  return letters_for(false, header, format, rank);
+}
+
+std::string ome_tiff_letters(const ImageHeader& header, const Format& format, int rank) {
+  return letters_for(true, header, format, rank);
 }
 
 PagePlan plan_pages(const Source& source, const std::vector<ListedPage>& all) {

@@ -14,5 +14,6 @@ std::unique_ptr<FileWriter> create_tiff(const std::string& path, const FileLayou
 // The order of dimensions of a file for an array with this header, of so many dimensions, samples that stand together
 // among them: "tczyx", "yxs".
 std::string tiff_letters(const ImageHeader&, const Format&, int rank);
+std::string ome_tiff_letters(const ImageHeader&, const Format&, int rank);
 
 }  // namespace tessera::io

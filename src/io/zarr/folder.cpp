@@ -138,8 +138,7 @@ void sync_folder(const std::string& folder) {
   if (file.fd < 0 || (::fsync(file.fd) != 0 && errno != EINVAL)) cannot_write(folder, errno);
 }
 
-void replace_folder(const std::string& from, const std::string& to) {
-  const std::string old = from + ".old";
+void replace_folder(const std::string& from, const std::string& to, const std::string& old) {
   remove_folder(old);
   if (::rename(from.c_str(), to.c_str()) == 0) return;  // nothing was there, or an empty folder
   if (errno != ENOTEMPTY && errno != EEXIST) cannot_write(to, errno);

@@ -48,7 +48,7 @@ void remove_folder(const std::string& path);  // with all that is in it; there o
 // What was written to the file system of this folder is on the disk.
 void sync_all(const std::string& folder);
 void sync_folder(const std::string& folder);  // the names in it
-// Gives `from` the name `to`, in the place of the folder that may be there.
-void replace_folder(const std::string& from, const std::string& to);
+// Gives `from` the name `to`, in the place of the folder that may be there, which goes by the name `old`.
+void replace_folder(const std::string& from, const std::string& to, const std::string& old);
 
 }  // namespace tessera::io::zarr

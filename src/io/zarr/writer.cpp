@@ -4,19 +4,16 @@
 // a folder of its own, .writing, and gets its name when it is whole, so that a process that is killed leaves whole
 // chunks alone. Chunks of zeros have no file; in a shard, a file of several chunks, they have no place.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <new>
-#include <system_error>
 #include <utility>
 
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "data/regions.hpp"
 #include "io/axes.hpp"
@@ -28,6 +25,7 @@
 #include "io/zarr/ome.hpp"
 #include "io/zarr/pyramid.hpp"
 #include "io/zarr/reader.hpp"
+#include "io/zarr/replace.hpp"
 #include "io/zarr/zarr.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
@@ -36,7 +34,6 @@ namespace tessera::io {
 namespace zarr {
 namespace {
 
-constexpr std::string_view writing_folder = ".writing";
 constexpr i64 chunk_habit = i64{2} << 20;  // bytes: a disk reads as much in the time it takes to find it
 constexpr int zstd_habit = 3, gzip_habit = 1;
 
@@ -255,24 +252,13 @@ class ChunkWriter {
 
 // ---- the writer ----------------------------------------------------------------------------------------------------
 
-// What may be taken away for the array: nothing else than arrays, and nothing at all.
-void check_replaceable(const std::string& path, const std::string& target) {
-  struct stat info{};
-  if (::lstat(target.c_str(), &info) != 0) return;
-  std::error_code error;
-  if (S_ISDIR(info.st_mode) &&
-      (std::filesystem::is_empty(target, error) || is_zarr_folder(target) || is_folder(join(target, writing_folder))))
-    return;
-  throw Error(ErrorClass::io,
-              fmt::format("cannot write {}: {} is {}", base::quoted(path, 1024), base::quoted(target, 1024),
-                          S_ISDIR(info.st_mode) ? "a folder that is no Zarr array" : "a file"),
-              {}, "take it away, or write another name");
-}
-
 class Writer : public FileWriter {
  public:
   Writer(std::string path, FileLayout layout, const RegionWriteOptions& options)
-      : path_(std::move(path)), target_(followed(path_)), partial_(partial_name(target_)), layout_(std::move(layout)) {
+      : path_(std::move(path)),
+        target_(base::followed(path_)),
+        partial_(partial_name(target_)),
+        layout_(std::move(layout)) {
     const bool ome = base::to_lower(path_).ends_with(".ome.zarr");
     layout_.format_name = ome ? "OME-Zarr" : "Zarr";
     if (layout_.letters.empty() && ome) layout_.letters = usual_letters(layout_.shape.size());
@@ -297,6 +283,7 @@ class Writer : public FileWriter {
     // What is written together is a file.
     layout_.chunk = arrays_[0].metadata().chunk;
     check_replaceable(path_, target_);
+    check_begun(path_, removed());
     resumed_ = options.writers.joins() ? join_others(texts) : begin(texts, options.resume);
   }
 
@@ -332,18 +319,20 @@ class Writer : public FileWriter {
     remove_folder(temporary());
     sync();
     check_replaceable(path_, target_);
-    replace_folder(partial_, target_);
+    check_begun(path_, removed());
+    replace_folder(partial_, target_, removed());
     const std::size_t slash = target_.rfind('/');
     sync_folder(slash == std::string::npos ? "." : target_.substr(0, slash + 1));
   }
 
   void discard() override {
-    check_replaceable(path_, partial_);
+    check_begun(path_, partial_);
     remove_folder(partial_);
   }
 
  private:
   bool is_sharded() const { return arrays_[0].metadata().shards.has_value(); }
+  std::string removed() const { return partial_ + ".old"; }  // what had the name before
   std::string temporary() const { return join(partial_, writing_folder); }
 
   // The folder with its metadata: as it is to be, where the work is resumed. True where all of it was there.
@@ -352,7 +341,7 @@ class Writer : public FileWriter {
     // that got its name.
     bool all = resume && is_folder(temporary());
     if (!all) {
-      check_replaceable(path_, partial_);
+      check_begun(path_, partial_);
       remove_folder(partial_);
     }
     make_folder(partial_);

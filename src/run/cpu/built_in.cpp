@@ -335,4 +335,10 @@ BuiltInResult compile_built_in(const BuiltInRequest& request) {
   }
 }
 
+void end_idle_compilers() {
+  std::vector<std::unique_ptr<Server>> ended;
+  const base::Lock lock(pool().mutex, pool().idle);
+  ended.swap(pool().idle);
+}
+
 }  // namespace tessera::run::cpu

@@ -51,5 +51,7 @@ struct BuiltInResult {
 };
 // Thread-safe. Throws Error(device) where what $TESSERA_CLANG names is no such program.
 BuiltInResult compile_built_in(const BuiltInRequest&);
+// Those that wait for the next text end, and give their memory back. Thread-safe.
+void end_idle_compilers();
 
 }  // namespace tessera::run::cpu
