@@ -73,6 +73,10 @@ def test_an_image_with_other_things_is_not_replaced(tessera):
     refused(tessera, "o.ome.zarr/1", "-o", "o.ome.zarr", what="would replace the folder of the input")
     os.symlink("o.ome.zarr/1", tessera.folder / "level.zarr")
     refused(tessera, "level.zarr", "-o", "o.ome.zarr", what="would replace the folder of the input")
+    numpy.save(tessera.folder / "part.npy", numpy.ones((40, 50), "float32"))
+    before = everything(tessera.folder)
+    error = tessera("filter", "box", "part.npy", "--onto", "o.ome.zarr/0", "-o", "o.ome.zarr", status=2).stderr
+    assert "would replace the folder of the input" in error and everything(tessera.folder) == before
     for extra in ("labels/zarr.json", "7/zarr.json", "0/c/notes.txt", "notes.txt", "OME/METADATA.ome.xml"):
         path = tessera.folder / "o.ome.zarr" / extra
         path.parent.mkdir(exist_ok=True)

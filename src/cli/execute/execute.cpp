@@ -72,24 +72,27 @@ void adjust_all(const Adjust& adjust, Lanes& lanes) {
 
 // An array whose file is a folder is not written into while it is read, nor does a result replace a folder that an
 // input lies in.
-void check_outside(const OpenInputs& open, const Destinations& destinations) {
+void check_outside(const OpenInputs& open, const std::string& onto, const Destinations& destinations) {
   namespace fs = std::filesystem;
   std::error_code ec;
   const auto place = [&](const std::string& path) { return fs::weakly_canonical(base::followed(path), ec).string(); };
-  for (const OpenInput& input : open.inputs) {
-    if (input.number || !fs::exists(input.origin, ec)) continue;
-    const std::string read = place(input.origin);
+  std::vector<std::string> origins = {onto};
+  for (const OpenInput& input : open.inputs)
+    if (!input.number) origins.push_back(input.origin);
+  for (const std::string& origin : origins) {
+    if (origin.empty() || !fs::exists(origin, ec)) continue;
+    const std::string read = place(origin);
     for (const std::string& file : destinations.files) {
       if (file.empty() || base::is_stream(file)) continue;
       const std::string written = place(file);
       if (fs::is_directory(read, ec) && written.starts_with(read + "/"))
         throw Error(ErrorClass::argument,
-                    fmt::format("output {} lies within the input {}", base::quoted(file), base::quoted(input.origin)));
+                    fmt::format("output {} lies within the input {}", base::quoted(file), base::quoted(origin)));
       if (read.starts_with(written + "/"))
-        throw Error(ErrorClass::argument,
-                    fmt::format("output {} would replace the folder of the input {}", base::quoted(file),
-                                base::quoted(input.origin)),
-                    {}, "write another name");
+        throw Error(
+            ErrorClass::argument,
+            fmt::format("output {} would replace the folder of the input {}", base::quoted(file), base::quoted(origin)),
+            {}, "write another name");
     }
   }
 }
@@ -268,7 +271,7 @@ Execution::Execution(Program program, std::string label, const std::vector<std::
   s.open = open_inputs(s.program, words, scalars, s.settings.input);
   s.pages = element_count(s.open.lanes.leading);
   s.results = number_pages(s.program, s.destinations, s.open.lanes.leading, s.output);
-  check_outside(s.open, s.destinations);
+  check_outside(s.open, s.output.onto, s.destinations);
   ranks::Agreement& agreement = s.settings.agreement != nullptr ? *s.settings.agreement : *s.own;
   s.pieces.emplace(
       PieceRun{s.program, s.label, s.open, s.destinations, s.settings, s.options, interrupt, s.adjust, agreement});
