@@ -71,11 +71,7 @@ Value ReserveMemory::span_bound(StageId s, std::size_t dim) const {
   const plan::StagePlan::Rate& r = group_.plan_of(s).rate[dim];
   Value t = load(tile_shape(), integer(static_cast<i64>(dim)), 1);
   Value scaled = is_one(r) ? t : call_i64("tsr_ceil_div", {t * r.num, integer(r.den)});
-  Value reach = scaled + (r.after - r.before + 8);
-  // Rows and planes lie within the stage; vectors of columns do not.
-  if (dim + 1 < rank_ && !group_.plan_of(s).periodic[dim])
-    reach = min(reach, declared_.extent(group_.stage(s).domain[dim]));
-  return reach + 2 * group_.slack(s, dim);
+  return scaled + (r.after - r.before + 8 + 2 * group_.slack(s, dim));
 }
 
 // For so many points along each dimension; of those of a tile as many rows as it keeps.
