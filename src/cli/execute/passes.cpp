@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -187,22 +186,15 @@ class Runner {
     arrays_[r.place].numbers = {one};
   }
 
-  // Pieces that read nothing of other ranks come first, while rows are on their way. (Totals take pieces in their
-  // order.)
-  std::vector<i64> split(std::vector<i64>& pieces, const pieces::Grid& grid, const PieceProgram& program) const {
-    const auto has_all = [&](i64 k) {
-      const std::vector<Region> reads = program.reads(grid.box(k));
-      for (std::size_t i = 0; i < reads.size(); ++i) {
-        if (program.sources()[i].images.empty() || is_empty(reads[i])) continue;
-        const Region made = rows_of(program.sources()[i].images.front()->shape(), ranks_.rank(), ranks_.size());
-        if (reads[i].begin[0] < made.begin[0] || reads[i].end[0] > made.end[0]) return false;
-      }
-      return true;
-    };
-    std::vector<i64> inside, at_edges;
-    for (const i64 k : pieces) (has_all(k) ? inside : at_edges).push_back(k);
-    pieces = std::move(inside);
-    return at_edges;
+  // Does the piece read nothing that other ranks have made?
+  bool is_inside(const Region& box, const PieceProgram& program) const {
+    const std::vector<Region> reads = program.reads(box);
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      if (program.sources()[i].images.empty() || is_empty(reads[i])) continue;
+      const Region made = rows_of(program.sources()[i].images.front()->shape(), ranks_.rank(), ranks_.size());
+      if (reads[i].begin[0] < made.begin[0] || reads[i].end[0] > made.end[0]) return false;
+    }
+    return true;
   }
 
   void go(const PlannedPass& planned, const Pass& pass, const PieceProgram& program,
@@ -216,13 +208,11 @@ class Runner {
     }
     const auto& [grid, memory] = planned.pieces;
     keep_chunks(program.sources(), run_.room.memory - memory, memory);
-    std::vector<i64> inside(static_cast<std::size_t>(grid.piece.empty() ? 0 : grid.count()));
-    std::iota(inside.begin(), inside.end(), i64{0});
-    std::vector<i64> at_edges = std::exchange(inside, {});
-    if (totals.empty() && ranks_.size() > 1) {
-      inside = std::move(at_edges);
-      at_edges = split(inside, grid, program);
-    }
+    // What lies inside comes first, while rows are on their way. (Totals take pieces in their order.)
+    const bool apart = totals.empty() && ranks_.size() > 1;
+    std::vector<i64> inside, at_edges;
+    for (i64 k = 0, count = grid.piece.empty() ? 0 : grid.count(); k < count; ++k)
+      (apart && is_inside(grid.box(k), program) ? inside : at_edges).push_back(k);
     pieces::Buffers buffers;
     std::optional<base::ProgressBar> bar;
     const RunSettings& settings = run_.run.settings;
@@ -273,28 +263,37 @@ class Runner {
   i64 turn_ = 0;
 };
 
+// Passes over images that come before the last ones: `visit` gets the number, the pass, its program for the first lane,
+// and this rank's rows, of which there may be none.
+template <class Visit>
+void over_images(const PassRun& run, const Visit& visit) {
+  const ranks::Ranks& ranks = run.run.agreement.ranks();
+  for (std::size_t index = 0; index < run.passes.passes().size(); ++index) {
+    if (is_last(run, index)) continue;
+    const Pass& pass = run.passes.passes()[index];
+    const PieceProgram program = program_of(run, pass, 0, sources_of(run.passes, pass, run.parameters, run.run.inputs));
+    if (!is_one(program.result())) visit(index, pass, program, rows_of(program.result(), ranks.rank(), ranks.size()));
+  }
+}
+
 }  // namespace
 
 PassPlan plan_passes(const PassRun& run) {
   const ranks::Ranks& ranks = run.run.agreement.ranks();
   PassPlan plan;
-  std::size_t over_images = run.passes.last().size();
-  for (const Pass& pass : run.passes.passes()) {
-    plan.passes.emplace_back();
-    if (is_last(run, plan.passes.size() - 1)) continue;
-    const PieceProgram program = program_of(run, pass, 0, sources_of(run.passes, pass, run.parameters, run.run.inputs));
-    if (is_one(program.result())) continue;
-    ++over_images;
-    PlannedPass& planned = plan.passes.back().emplace();
-    const Region rows = rows_of(program.result(), ranks.rank(), ranks.size());
-    if (is_empty(rows)) continue;
+  plan.passes.resize(run.passes.passes().size());
+  std::size_t all = run.passes.last().size();
+  over_images(run, [&](std::size_t index, const Pass& pass, const PieceProgram& program, const Region& rows) {
+    ++all;
+    PlannedPass& planned = plan.passes[index].emplace();
+    if (is_empty(rows)) return;
     planned.pieces = rows_for(pass, program, rows, run.room.memory);
     planned.kept = keep_chunks(program.sources(), run.room.memory - planned.pieces.memory, planned.pieces.memory);
-  }
+  });
   std::size_t count = 0;
   for (std::optional<PlannedPass>& planned : plan.passes) {
     if (!planned) continue;
-    planned->name = fmt::format("{}: pass {} of {}", run.run.label, ++count, over_images);
+    planned->name = fmt::format("{}: pass {} of {}", run.run.label, ++count, all);
     if (planned->pieces.grid.piece.empty()) continue;
     const auto& [grid, memory] = planned->pieces;
     plan.said += fmt::format("{}: {} piece{} of {}{}, at most {} of memory{}\n", planned->name, grid.count(),
@@ -390,20 +389,14 @@ PassReads reads_of_passes(const PassRun& run) {
 
 pieces::TooLittle least_of_passes(const PassRun& run) {
   pieces::TooLittle most({}, 0, 0);
-  for (std::size_t index = 0; index < run.passes.passes().size(); ++index) {
-    if (is_last(run, index)) continue;
-    const Pass& pass = run.passes.passes()[index];
-    const PieceProgram program = program_of(run, pass, 0, sources_of(run.passes, pass, run.parameters, run.run.inputs));
-    if (is_one(program.result())) continue;
-    const ranks::Ranks& ranks = run.run.agreement.ranks();
-    const Region rows = rows_of(program.result(), ranks.rank(), ranks.size());
-    if (is_empty(rows)) continue;
+  over_images(run, [&](std::size_t, const Pass& pass, const PieceProgram& program, const Region& rows) {
+    if (is_empty(rows)) return;
     try {
       rows_for(pass, program, rows, 0);
     } catch (const pieces::TooLittle& e) {
       if (e.needed > most.needed) most = e;
     }
-  }
+  });
   return most;
 }
 
