@@ -79,7 +79,7 @@ void Parser::refuse_choice(bool at_a_point) {
 
 // statement := loop | test_loop | NAME [ "<" e ">" ] [ [ "@" ] "[" items "]" ] "=" e ";"
 const Statement* Parser::statement() {
-  if (peek().is_word("for")) return loop();
+  if (peek().is_word("for")) return loop(Where::image, &Parser::statement);
   if (peek().is_word("do")) return test_loop();
   refuse_choice(false);
   where_ = Where::image;
@@ -106,14 +106,14 @@ const Statement* Parser::statement() {
   return &s;
 }
 
-// loop := "for" NAME "=" e ".." e { statement } "endfor"
-const Statement* Parser::loop() {
+// loop := "for" NAME "=" e ".." e { statement } "endfor", of images or at a point
+const Statement* Parser::loop(Where where, const Statement* (Parser::*inner)()) {
   const Nest nest(*this);
   Statement& s = module_->statements.emplace_back();
   s.kind = Statement::loop;
-  where_ = Where::image;
+  where_ = where;
   loop_head(s);
-  loop_body(s, "endfor", &Parser::statement);
+  loop_body(s, "endfor", inner);
   next();
   accept(";");
   return &s;
@@ -171,9 +171,9 @@ void Parser::refuse_test_loop() {
                {{"how often a point is computed is fixed before the program runs"}, "write for k = 0..7 ... endfor"});
 }
 
-// local := NAME "=" e ";" | "for" NAME "=" e ".." e { local } "endfor"
+// local := NAME "=" e ";" | loop
 const Statement* Parser::local() {
-  if (peek().is_word("for")) return local_loop();
+  if (peek().is_word("for")) return loop(Where::point, &Parser::local);
   Statement& s = module_->statements.emplace_back();
   s.span = peek().span;
   refuse_choice(true);
@@ -183,18 +183,6 @@ const Statement* Parser::local() {
   s.value = expression(Where::point);
   expect(";", "the value of " + base::quoted(s.name.text));
   s.span = join(s.span, previous());
-  return &s;
-}
-
-const Statement* Parser::local_loop() {
-  const Nest nest(*this);
-  Statement& s = module_->statements.emplace_back();
-  s.kind = Statement::loop;
-  where_ = Where::point;
-  loop_head(s);
-  loop_body(s, "endfor", &Parser::local);
-  next();
-  accept(";");
   return &s;
 }
 

@@ -44,12 +44,11 @@ class Parser {
 
   // ---- parse_statements.cpp
   const Statement* statement();
-  const Statement* loop();
+  const Statement* loop(Where, const Statement* (Parser::*inner)());
   const Statement* test_loop();
   void loop_head(Statement&);
   void loop_body(Statement&, std::string_view end, const Statement* (Parser::*inner)());
   const Statement* local();
-  const Statement* local_loop();
   void refuse_choice(bool at_a_point);
   [[noreturn]] void refuse_test_loop();
   void skip_choice();
