@@ -260,12 +260,8 @@ void FilterOptions::note_nodata(const Format& image) const {
 
 void FilterOptions::note_rounding(const std::string& name, const Format& image,
                                   const std::vector<std::string>& files) const {
-  static constexpr std::array<std::string_view, 8> choosing = {
-      "median", "erode", "dilate", "opening", "closing", "tophat", "blackhat", "morphological_gradient"};
-  const bool chooses = std::find(choosing.begin(), choosing.end(), name) != choosing.end();
-  const bool kept = std::any_of(filters().begin(), filters().end(),
-                                [&](const FilterInfo& f) { return f.name == name && f.keeps_type; });
-  if (type_ || chooses || !kept || !loses_fractions(image)) return;
+  const FilterInfo& info = engine::filter_info(name);
+  if (type_ || !info.keeps_type || !loses_fractions(image) || engine::chooses(info)) return;
   for (const std::string& file : files)
     if (!io::stores_floats(file)) return;  // it could not hold fractions
   const ElementType type = image.is_struct() ? image.fields[0].type : image.scalar;

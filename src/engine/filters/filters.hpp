@@ -56,5 +56,7 @@ Array mask_for(const Array& mask, const Shape& image);
 const FilterInfo& filter_info(const std::string& name);
 // Derivatives, measures and differences: an alpha beside them has no part in it.
 bool is_measure(const FilterInfo&);
+// Does the result hold values of the image, or differences of two, so that nothing is rounded?
+bool chooses(const FilterInfo&);
 
 }  // namespace tessera::engine

@@ -80,6 +80,12 @@ bool engine::is_measure(const FilterInfo& info) {
   return !info.keeps_type || of_differences.contains(info.name);
 }
 
+bool engine::chooses(const FilterInfo& info) {
+  lang::CompileInput input;
+  input.text = fmt::format("import \"{}.forma\";", info.name);
+  return std::ranges::none_of(lang::describe(input).parameters, [](const auto& p) { return p.name == "real"; });
+}
+
 const FilterInfo& engine::filter_info(const std::string& name) {
   std::vector<std::string> names;
   for (const FilterInfo& f : filters()) {
