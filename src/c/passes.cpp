@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -114,18 +114,6 @@ json described(const engine::Passes& passes) {
   return all;
 }
 
-// Three lists of doubles, each behind its length: PartOfTotal::bytes.
-void check_part(const double* part, std::size_t count, std::size_t k) {
-  std::size_t at = 0;
-  for (int list = 0; list < 3; ++list) {
-    const double n = at < count ? part[at] : -1;
-    if (!(n >= 0) || n != std::floor(n) || n > static_cast<double>(count - at - 1))
-      fail(fmt::format("part {} is none that tsr_total_part gave", k + 1));
-    at += static_cast<std::size_t>(n) + 1;
-  }
-  if (at != count) fail(fmt::format("part {} has {} numbers, expected {}", k + 1, count, at));
-}
-
 }  // namespace
 
 extern "C" {
@@ -167,8 +155,11 @@ tsr_status tsr_total(const char* operation, DLDataType image, DLDataType number,
     std::vector<std::vector<std::byte>> all;
     for (std::size_t k = 0; k < part_count; ++k) {
       const double* const part = &given(parts[k], "a part");
-      check_part(part, counts[k], k);
       const auto bytes = std::as_bytes(std::span(part, counts[k]));
+      const std::size_t size = engine::PartOfTotal::bytes_of_part(bytes);
+      if (size == 0) fail(fmt::format("part {} is none that tsr_total_part gave", k + 1));
+      if (size != bytes.size())
+        fail(fmt::format("part {} has {} numbers, expected {}", k + 1, counts[k], size / sizeof(double)));
       all.emplace_back(bytes.begin(), bytes.end());
     }
     const double found[] = {engine::PartOfTotal::value(op, of, all)};

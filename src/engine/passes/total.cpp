@@ -129,6 +129,8 @@ void put(std::vector<std::byte>& to, const std::vector<double>& list) {
   append(list.data(), list.size());
 }
 
+constexpr int lists = 3;  // of a part, each behind its length
+
 std::vector<double> get(std::span<const std::byte>& from) {
   double count = 0;
   std::memcpy(&count, from.data(), sizeof(double));
@@ -146,6 +148,18 @@ std::vector<std::byte> PartOfTotal::bytes() const {
   put(all, pieces_);
   put(all, tail_);
   return all;
+}
+
+std::size_t PartOfTotal::bytes_of_part(std::span<const std::byte> bytes) {
+  std::span<const std::byte> rest = bytes;
+  for (int list = 0; list < lists; ++list) {
+    double count = -1;
+    if (rest.size() >= sizeof count) std::memcpy(&count, rest.data(), sizeof count);
+    const auto room = static_cast<double>(rest.size() / sizeof count);
+    if (!(count >= 0 && count < room) || count != std::floor(count)) return 0;
+    get(rest);
+  }
+  return bytes.size() - rest.size();
 }
 
 double PartOfTotal::value(ir::Op whole, ElementType image, const std::vector<std::vector<std::byte>>& parts) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "ir/graph.hpp"
@@ -47,6 +48,8 @@ class PartOfTotal {
   void add(const Array&);
   // For a message to another process of this kind of machine.
   std::vector<std::byte> bytes() const;
+  // Bytes of the part that begins there; 0 where none does, or not all of one. For what comes from outside.
+  static std::size_t bytes_of_part(std::span<const std::byte>);
   // The number, by the parts of all elements in their order.
   static double value(ir::Op whole, ElementType image, const std::vector<std::vector<std::byte>>& parts);
 
