@@ -97,6 +97,10 @@ std::string mark_page(std::string word, bool pages) {
   return word;
 }
 
+void mark_pages(std::vector<std::string>& words, bool pages) {
+  for (std::string& word : words) word = mark_page(std::move(word), pages);
+}
+
 std::string unmarked(std::string word) {
   return replaced(std::move(word), std::string_view(&page_mark, 1), page_field);
 }

@@ -28,6 +28,7 @@ inline constexpr char page_mark = '\0';
 // The word with its {page} marked. Throws Error(argument) where the program does not run on pages (`pages`), or where
 // the number would stand in the name of a folder.
 std::string mark_page(std::string word, bool pages);
+void mark_pages(std::vector<std::string>& words, bool pages);
 // As it was written, {page}.
 std::string unmarked(std::string word);
 // Of page number `page`, from 0, with as many digits as the last one has.

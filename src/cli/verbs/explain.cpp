@@ -173,22 +173,20 @@ Explained of_files(const ExplainVerb& verb, const base::InterruptGuard& interrup
                   fmt::format("{} files are given, expected one: a plan is of a run on one file", files.size()));
     return files.front();
   };
+  FilterCall call{verb.filter_options, verb.filter};
+  if (!verb.filter.empty()) call.share_range(settings);
+  settings.check();
+  mark_pages(settings.output.files, settings.input.reading.pages);
   std::unique_ptr<Execution> execution;
   if (verb.filter.empty()) {
-    settings.check();
     std::map<std::string, double> scalars;
     const Program program = verb.program.load(scalars, settings.plan.compile_limit, &settings.output.sources);
     check_no_source(settings.output.sources, verb.svg);
     const Words words = words_of(program, verb.words, scalars);
-    for (std::string& word : settings.output.files) word = mark_page(word, settings.input.reading.pages);
     execution = std::make_unique<Execution>(program, identifier_of(verb.program.path),
                                             words.files.empty() ? verb.words : words.of(one_of(words.files)), scalars,
                                             std::move(settings), interrupt);
   } else {
-    FilterCall call{verb.filter_options, verb.filter};
-    call.share_range(settings);
-    settings.check();
-    for (std::string& word : settings.output.files) word = mark_page(word, settings.input.reading.pages);
     execution = call.open(one_of(verb.words), std::move(settings), interrupt);
   }
   execution->read();

@@ -172,7 +172,7 @@ int run(FftVerb& verb) {
   files.clear();
   if (!out.empty()) files.push_back(std::string(verb.inverse ? "f=" : "F=") + out);
   if (!verb.spectrum.empty()) files.push_back("spectrum=" + verb.spectrum);
-  for (std::string& word : files) word = mark_page(word, verb.settings.input.reading.pages);
+  mark_pages(files, verb.settings.input.reading.pages);
   verb.settings.input.read.emplace(verb.image, std::move(image));
   return execute(program, "fft", {"image=" + verb.image}, {}, verb.settings, interrupt);
 }

@@ -33,7 +33,7 @@ int run(const RunVerb& verb, const CLI::App& app, RunSettings settings, const ba
   const Words words = words_of(program, verb.words, scalars);
   const std::string label = identifier_of(verb.program.path);
   if (words.files.empty()) {
-    for (std::string& word : settings.output.files) word = mark_page(word, settings.input.reading.pages);
+    mark_pages(settings.output.files, settings.input.reading.pages);
     return execute(program, label, verb.words, scalars, settings, interrupt);
   }
   const auto one = [&](const std::string& file, RunSettings of_file) {
