@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -232,6 +232,28 @@ def _factors_program(
     return parts.program(to)
 
 
+def _by_axes(
+    input: Any,
+    values: Any,
+    n: int,
+    axis: int,
+    output: Any,
+    region: Any,
+    turns: bool,
+    factor: Callable[[float, Any], Any],
+) -> Any:
+    """Times a factor of its frequency along each axis, which ``factor`` has of a value; one that ``turns`` is complex."""
+    image = as_array(input)
+    part = part_of(region, image.shape)
+    output = _output(output, image, part, turns)
+    axis = one_axis(axis, image.ndim)
+    factors = []
+    for d, value in enumerate(sequence(values, image.ndim)):
+        with _QUIET():
+            factors.append(factor(float(value), _frequencies(image.shape[d], d == axis, n)))
+    return _separable(image, factors, output, part)
+
+
 def fourier_gaussian(
     input: Any,
     sigma: Any,
@@ -242,16 +264,14 @@ def fourier_gaussian(
     region: Any = None,
 ) -> Any:
     """The transform of the image filtered by a Gaussian."""
-    image = as_array(input)
-    part = part_of(region, image.shape)
-    output = _output(output, image, part, False)
-    axis = one_axis(axis, image.ndim)
-    factors = []
-    for d, s in enumerate(sequence(sigma, image.ndim)):
-        f = _frequencies(image.shape[d], d == axis, n)
-        with _QUIET():
-            factors.append(np.exp(-2.0 * (np.pi * float(s) * f) ** 2))
-    return _separable(image, factors, output, part)
+    return _by_axes(input, sigma, n, axis, output, region, False, lambda s, f: np.exp(-2.0 * (np.pi * s * f) ** 2))
+
+
+def _box(size: float, f: Any) -> Any:
+    # Without a box, as SciPy has it, the mean alone is left.
+    factor = np.sinc(f * size) if size > 0 else np.zeros(len(f))
+    factor[:1] = 1
+    return factor
 
 
 def fourier_uniform(
@@ -264,20 +284,12 @@ def fourier_uniform(
     region: Any = None,
 ) -> Any:
     """The transform of the image filtered by a box."""
-    image = as_array(input)
-    part = part_of(region, image.shape)
-    output = _output(output, image, part, False)
-    axis = one_axis(axis, image.ndim)
-    factors = []
-    for d, s in enumerate(sequence(size, image.ndim)):
-        f = _frequencies(image.shape[d], d == axis, n)
-        if float(s) > 0:
-            with _QUIET():
-                factors.append(np.sinc(f * float(s)))
-        else:  # no box: as SciPy has it, the mean alone is left
-            factors.append(np.zeros(len(f)))
-        factors[-1][:1] = 1
-    return _separable(image, factors, output, part)
+    return _by_axes(input, size, n, axis, output, region, False, _box)
+
+
+def _turn(shift: float, f: Any) -> Any:
+    moved = shift != 0 or not np.isfinite(f).all()
+    return np.exp(-2j * np.pi * shift * f) if moved else np.ones(len(f))
 
 
 def fourier_shift(
@@ -290,17 +302,7 @@ def fourier_shift(
     region: Any = None,
 ) -> Any:
     """The transform of the image shifted."""
-    image = as_array(input)
-    part = part_of(region, image.shape)
-    output = _output(output, image, part, True)
-    axis = one_axis(axis, image.ndim)
-    factors: list[Any] = []
-    for d, s in enumerate(sequence(shift, image.ndim)):
-        f = _frequencies(image.shape[d], d == axis, n)
-        with _QUIET():
-            moved = float(s) != 0 or not np.isfinite(f).all()
-            factors.append(np.exp(-2j * np.pi * float(s) * f) if moved else np.ones(len(f)))
-    return _separable(image, factors, output, part)
+    return _by_axes(input, shift, n, axis, output, region, True, _turn)
 
 
 # Rational approximations of the Bessel function of order 1 (Numerical Recipes, as in SciPy), below 8 and from there on.
