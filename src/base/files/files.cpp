@@ -323,19 +323,20 @@ std::string followed(const std::string& path) {
   return place && place->descriptor < 0 ? place->path : name;
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
+std::string place_of(const std::string& path) {
   namespace fs = std::filesystem;
+  std::error_code ec;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(followed(path), ec), ec);
+  return ec ? path : whole.string();
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
   if (a == "-" && b == "-") return true;
   struct stat one{}, other{};
   const bool first = look_at(a, one), second = look_at(b, other);
   if (first && second) return !S_ISCHR(one.st_mode) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
   if (first || second || a == "-" || b == "-") return false;
-  const auto whole = [](const std::string& path) {
-    const std::optional<Place> place = resolve_links(path);
-    std::error_code ec;
-    return fs::weakly_canonical(fs::absolute(place ? place->path : path, ec), ec);
-  };
-  return whole(a) == whole(b);
+  return place_of(a) == place_of(b);
 }
 
 void take_owner_and_mode(int fd, const struct stat& old) {

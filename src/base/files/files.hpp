@@ -74,6 +74,8 @@ bool is_same_file(const std::string& a, const std::string& b);
 // Where the links lead that a path is, which there may be nothing yet; without slashes at its end. A ring of links is
 // left as it is.
 std::string followed(const std::string& path);
+// One spelling for each place, whether a file is there or not: whole, links followed.
+std::string place_of(const std::string& path);
 // $TMPDIR, else /tmp.
 std::string temporary_folder();
 

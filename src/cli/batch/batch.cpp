@@ -148,7 +148,7 @@ class Run {
     by_page_ = std::ranges::any_of(outputs_.front(),
                                    [](const std::string& word) { return word.find(page_mark) != std::string::npos; });
     if (!by_page_) return;
-    for (const std::string& file : files_) sources_.insert(place_of(file));
+    for (const std::string& file : files_) sources_.insert(base::place_of(file));
   }
 
   int run() {
@@ -195,7 +195,7 @@ class Run {
   void claim_results(std::size_t file) {
     if (!by_page_) return;
     for (const std::string& path : jobs_[file].results) {
-      const std::string place = place_of(path);
+      const std::string place = base::place_of(path);
       const std::size_t other = written_.emplace(place, file).first->second;
       if (other == file && !sources_.contains(place)) continue;
       throw Error(ErrorClass::argument,

@@ -105,12 +105,6 @@ std::string within(const std::string& word, const std::string& file, const Outpu
 
 }  // namespace
 
-std::string place_of(const std::string& path) {
-  std::error_code ec;
-  const fs::path whole = fs::weakly_canonical(fs::absolute(base::followed(path), ec), ec);
-  return ec ? path : whole.string();
-}
-
 std::vector<std::string> files_in(const std::vector<std::string>& words) {
   std::vector<std::string> files;
   for (const std::string& word : words) {
@@ -140,7 +134,7 @@ std::vector<std::vector<std::string>> destinations_of(const std::vector<std::str
                                                       const OutputOptions& options, bool pages, bool of_folder) {
   std::vector<std::vector<std::string>> result;
   std::map<std::string, std::string> written, read;
-  for (const std::string& file : files) read.emplace(place_of(file), file);
+  for (const std::string& file : files) read.emplace(base::place_of(file), file);
   for (std::size_t k = 0; k < files.size(); ++k) {
     std::vector<std::string>& words = result.emplace_back();
     const Fields fields = fields_of(files[k], k, files.size());
@@ -155,7 +149,7 @@ std::vector<std::vector<std::string>> destinations_of(const std::vector<std::str
         fail(fmt::format("-o {} is one file for {} inputs", base::quoted(as_given), files.size()),
              "write -o 'out/{stem}.tif', where {stem} becomes the name of each input without its suffix, {name} the "
              "name, {index} its number; or a folder");
-      const std::string place = place_of(path);
+      const std::string place = base::place_of(path);
       const auto [other, fresh] = written.emplace(place, files[k]);
       if (!fresh && other->second == files[k] && words.size() > 1)
         fail(fmt::format("several results of {} would be written into {}", base::quoted(files[k]), base::quoted(path)),

@@ -19,7 +19,4 @@ std::vector<std::string> files_in(const std::vector<std::string>& words);
 std::vector<std::vector<std::string>> destinations_of(const std::vector<std::string>& files, const OutputOptions&,
                                                       bool pages, bool of_folder);
 
-// One spelling for each place, whether a file is there or not.
-std::string place_of(const std::string& path);
-
 }  // namespace tessera::cli

@@ -75,16 +75,15 @@ void adjust_all(const Adjust& adjust, Lanes& lanes) {
 void check_outside(const OpenInputs& open, const std::string& onto, const Destinations& destinations) {
   namespace fs = std::filesystem;
   std::error_code ec;
-  const auto place = [&](const std::string& path) { return fs::weakly_canonical(base::followed(path), ec).string(); };
   std::vector<std::string> origins = {onto};
   for (const OpenInput& input : open.inputs)
     if (!input.number) origins.push_back(input.origin);
   for (const std::string& origin : origins) {
     if (origin.empty() || !fs::exists(origin, ec)) continue;
-    const std::string read = place(origin);
+    const std::string read = base::place_of(origin);
     for (const std::string& file : destinations.files) {
       if (file.empty() || base::is_stream(file)) continue;
-      const std::string written = place(file);
+      const std::string written = base::place_of(file);
       if (fs::is_directory(read, ec) && written.starts_with(read + "/"))
         throw Error(ErrorClass::argument,
                     fmt::format("output {} lies within the input {}", base::quoted(file), base::quoted(origin)));

@@ -226,11 +226,10 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
 std::vector<std::string> number_pages(const Program& program, Destinations& to, const Shape& leading,
                                       const OutputOptions& options) {
   std::vector<std::string> all;
-  std::map<fs::path, std::size_t> taken;  // by an output
+  std::map<std::string, std::size_t> taken;  // by an output
   const auto take = [&](std::size_t output, const std::string& path) {
     all.push_back(path);
-    std::error_code ec;
-    const auto [other, fresh] = taken.emplace(fs::weakly_canonical(fs::absolute(path, ec), ec), output);
+    const auto [other, fresh] = taken.emplace(base::place_of(path), output);
     if (!fresh && other->second != output)
       fail(fmt::format("{} and {} go into one file: {}", described(program.outputs()[other->second], other->second),
                        described(program.outputs()[output], output), base::quoted(path)),
