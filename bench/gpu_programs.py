@@ -7,12 +7,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Inputs of a program: g: an image of floats, c: a colour image of bytes, m: the mosaic of a sensor, v: a volume; then
-# numbers. Parameters shorten what repeats equal steps. `rough`: extents must be multiples of 16.
+# numbers. Parameters shorten what repeats equal steps. `rough`: extents must be even.
 EXAMPLES = {
     "bilateral": ("g", []), "blur": ("g", []), "bracket": ("c", []), "camera": ("m", ["rough"]), "canny": ("g", []),
-    "exposure_fusion": ("ccc", ["rough"]), "harris": ("g", []), "jacobi": ("gg", ["steps=6"]), "local_laplacian": ("c", ["rough"]),
+    "exposure_fusion": ("ccc", []), "harris": ("g", []), "jacobi": ("gg", ["steps=6"]), "local_laplacian": ("c", []),
     "mosaic": ("c", []), "perona_malik": ("g", ["most=6"]),
-    "pyramid": ("g", ["rough"]), "rician": ("v", ["steps=2"]), "sobel": ("g", []), "unsharp": ("c", ["amount=0.8"]),
+    "pyramid": ("g", []), "rician": ("v", ["steps=2"]), "sobel": ("g", []), "unsharp": ("c", ["amount=0.8"]),
 }
 FILTERS = {name: ("v" if name == "gaussian3d" else "c" if name == "grey" else "g", []) for name in (
     "bilateral", "box", "canny", "dilate", "erode", "gaussian", "gaussian3d", "grey", "harris", "laplacian", "median", "morphology",
@@ -47,7 +47,7 @@ def files(folder, rows, columns):
 
 
 def runs(folder, extents, rough):
-    """(name, words behind `tessera run`) of every program: images of `rough` extents where they must be multiples of 16, else of
+    """(name, words behind `tessera run`) of every program: images of `rough` extents where they must be even, else of
     `extents`."""
     odd, even = files(folder, *extents), files(folder, *rough)
     for place, programs in (("examples", EXAMPLES), ("filters", FILTERS)):

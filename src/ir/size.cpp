@@ -157,11 +157,13 @@ struct SizeAlgebra {
     }
     if (rest.terms.empty()) return build(whole);
     SizeId inner;
-    i64 both = 0;
-    const bool lone = rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1;
-    const SizeNode& only = g.sizes_[rest.terms[0].first.id];
-    if (lone && only.op == SizeOp::floor_div && !__builtin_mul_overflow(only.value, d, &both))
-      inner = divided(only.a, both);  // floor(floor(x / c) / d) = floor(x / (c * d))
+    i64 both = 0, added = 0;
+    const bool lone = rest.terms.size() == 1 && rest.terms[0].second == 1;
+    const SizeNode only = g.sizes_[rest.terms[0].first.id];
+    if (lone && only.op == SizeOp::floor_div && !__builtin_mul_overflow(only.value, d, &both) &&
+        !__builtin_mul_overflow(only.value, rest.constant, &added))
+      // floor((floor(x / c) + k) / d) = floor((x + c * k) / (c * d))
+      inner = divided(build(combine(sum_of(only.a), sum_of(constant(added)), 1)), both);
     else
       inner = intern({SizeOp::floor_div, d, build(rest), {}});
     return build(combine(sum_of(inner), whole, 1));

@@ -84,6 +84,86 @@ std::optional<Linear> bound(const Graph& graph, SizeId s, bool upper) {
   return {};
 }
 
+// An extent as a function of one parameter, made of sums, multiples and quotients: beyond `period` points it is the
+// same again, but for what it grows by.
+struct Periodic {
+  std::optional<i64> parameter;
+  i64 period = 1;
+};
+
+constexpr i64 longest_period = 4096;
+
+// Adds what is below `s`; false where it is of another kind, or a period becomes too long.
+bool add_below(const Graph& graph, SizeId s, Periodic& of) {
+  const SizeNode& node = graph.node(s);
+  switch (node.op) {
+    case SizeOp::constant:
+      return fits(node.value);
+    case SizeOp::parameter:
+      if (of.parameter && *of.parameter != node.value) return false;
+      of.parameter = node.value;
+      return true;
+    case SizeOp::mul:
+      if (!graph.constant(node.a) && !graph.constant(node.b)) return false;
+      return add_below(graph, node.a, of) && add_below(graph, node.b, of);
+    case SizeOp::floor_div:
+      if (node.value > longest_period || of.period * node.value > longest_period) return false;
+      of.period *= node.value;
+      return add_below(graph, node.a, of);
+    case SizeOp::add:
+    case SizeOp::sub:
+    case SizeOp::min:
+    case SizeOp::max:
+      break;
+  }
+  Periodic a = of, b = of;
+  if (node.op == SizeOp::min || node.op == SizeOp::max || !add_below(graph, node.a, a)) return false;
+  b.parameter = a.parameter;
+  if (!add_below(graph, node.b, b)) return false;
+  const i64 common = std::lcm(a.period, b.period);
+  if (common > longest_period) return false;
+  of = {b.parameter, common};
+  return true;
+}
+
+__int128 value_at(const Graph& graph, SizeId s, i64 x) {
+  const SizeNode& node = graph.node(s);
+  switch (node.op) {
+    case SizeOp::constant:
+      return node.value;
+    case SizeOp::parameter:
+      return x;
+    case SizeOp::add:
+      return value_at(graph, node.a, x) + value_at(graph, node.b, x);
+    case SizeOp::sub:
+      return value_at(graph, node.a, x) - value_at(graph, node.b, x);
+    case SizeOp::mul:
+      return value_at(graph, node.a, x) * value_at(graph, node.b, x);
+    case SizeOp::floor_div: {
+      const __int128 a = value_at(graph, node.a, x);
+      return a / node.value - (a % node.value < 0 ? 1 : 0);
+    }
+    case SizeOp::min:
+    case SizeOp::max:
+      break;
+  }
+  return 0;
+}
+
+// Two extents that grow alike keep their order if they keep it for one period.
+bool at_most_for_a_period(const Graph& graph, SizeId a, SizeId b) {
+  Periodic left, right;
+  if (!add_below(graph, a, left) || !add_below(graph, b, right)) return false;
+  if (!left.parameter || !right.parameter || *left.parameter != *right.parameter) return false;
+  const i64 period = std::lcm(left.period, right.period);
+  if (period > longest_period) return false;
+  const auto difference = [&](i64 x) { return value_at(graph, b, x) - value_at(graph, a, x); };
+  if (difference(0) != difference(period)) return false;
+  for (i64 x = 0; x < period; ++x)
+    if (difference(x) < 0) return false;
+  return true;
+}
+
 }  // namespace
 
 bool at_most(Graph& graph, SizeId a, SizeId b) {
@@ -96,10 +176,13 @@ bool at_most(Graph& graph, SizeId a, SizeId b) {
   // Extents are not negative: a part of one is no larger than the whole.
   if (left.op == SizeOp::floor_div && at_most(graph, left.a, b)) return true;
   auto least = bound(graph, b, false), most = bound(graph, a, true);
-  if (!least || !most || !accumulate(*least, *most, {-1, 1})) return false;
-  for (auto [parameter, coefficient] : *least)
-    if (parameter < 0 ? coefficient.num < 0 : coefficient.num != 0) return false;
-  return true;
+  if (!least || !most || !accumulate(*least, *most, {-1, 1})) return at_most_for_a_period(graph, a, b);
+  bool surely = true, alike = true;
+  for (auto [parameter, coefficient] : *least) {
+    if (parameter >= 0 && coefficient.num != 0) alike = false;
+    if (parameter < 0 && coefficient.num < 0) surely = false;
+  }
+  return alike && (surely || at_most_for_a_period(graph, a, b));
 }
 
 }  // namespace tessera::ir

@@ -99,6 +99,18 @@ Value DeviceFunction::both(const Value& a, const Value& b) {
   return a ? a & b : b;
 }
 
+// Compilers bound how deeply brackets nest, OpenCL's by 256.
+Value DeviceFunction::all_of(std::vector<Value> flags) {
+  if (flags.empty()) return integer(1, flag_type);
+  while (flags.size() > 1) {
+    std::vector<Value> pairs;
+    for (std::size_t k = 0; k + 1 < flags.size(); k += 2) pairs.push_back(flags[k] & flags[k + 1]);
+    if (flags.size() % 2 != 0) pairs.push_back(flags.back());
+    flags = std::move(pairs);
+  }
+  return flags.front();
+}
+
 Value DeviceFunction::end_of(std::size_t dimension) {
   return dimension == 0 ? host({Kind::last, {}, 0, 0}) : extent(kernel_.domain[dimension]);
 }

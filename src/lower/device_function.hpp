@@ -42,6 +42,7 @@ class DeviceFunction {
   Value lane_constant(double, ir::nest::Lane) const;
   Value border_value(double, ir::StageId, ir::nest::Lane) const;
   Value both(const Value& a, const Value& b);  // a may be missing
+  Value all_of(std::vector<Value> flags);      // 1 if there are none; nested no deeper than it takes
   Value first_row() { return host({Kind::first, {}, 0, 0}); }
   Value end_of(std::size_t dimension);  // of the points that are computed
   // The first point of this block along a dimension. Dimensions come from the last on; `block`, missing at first, is

@@ -192,6 +192,45 @@ TEST(Stream, APyramidGoesDownAndUp) {
     }
 }
 
+// Of extents that are no multiples: a coarse level has half of them, rounded up.
+TEST(Stream, APyramidOfAnyExtents) {
+  const std::string text =
+      "stencil down(vector#2 int x) { return (sum(i = -1..1, j = -1..1) ((2 - abs(i)) * (2 - abs(j)) * "
+      "x@[(i,2),(j,2)])) "
+      "/ 16; }\n"
+      "vector reduce(vector#2 int x) {\n"
+      "  y[0..(extent(x, 0)-1)/2, 0..(extent(x, 1)-1)/2] = down(x:mirror);\n  return y;\n}\n"
+      "stencil even_rows(vector#2 int x) { return x; }\n"
+      "stencil odd_rows(vector#2 int x) { return (x + x@[1,0]) / 2; }\n"
+      "stencil odd_columns(vector#2 int x) { return (x + x@[0,1]) / 2; }\n"
+      "stencil minus(vector#2 int x, vector#2 int y) { return x - y; }\n"
+      "stencil plus(vector#2 int x, vector#2 int y) { return x + y; }\n"
+      "stencil wide(vector#2 uint8 x) { return cast<int>(x); }\n"
+      "stencil narrow(vector#2 int x) { return cast<uint8>(x); }\n"
+      "vector up(vector#2 int x, vector#2 int like) {\n"
+      "  tall[0..extent(like, 0)-1, ..] = ( @[(0,2),(0,1)] = even_rows(x); @[(1,2),(0,1)] = odd_rows(x:clamped); );\n"
+      "  wide[.., 0..extent(like, 1)-1] = ( @[(0,1),(0,2)] = even_rows(tall); @[(0,1),(1,2)] = "
+      "odd_columns(tall:clamped); );\n"
+      "  return wide;\n"
+      "}\n"
+      "parameter M, N;\nvector#2 uint8 image[M, N];\n"
+      "g0 = wide(image);\ng1 = reduce(g0);\ng2 = reduce(g1);\n"
+      "d0 = minus(g0, up(g1, g0));\nd1 = minus(g1, up(g2, g1));\n"
+      "r1 = plus(d1, up(g2, g1));\nr0 = plus(d0, up(r1, g0));\n"
+      "return detail = d0, coarse = g2, rebuilt = narrow(r0);\n";
+  for (const int lanes : {1, 2, 4, 8})
+    for (const auto& [height, width] : {std::pair<i64, i64>{12, 44}, {13, 45}, {9, 47}, {7, 10}, {5, 3}, {2, 64}})
+      for (const bool fixed : {true, false}) {
+        StreamOptions options;
+        options.lanes = lanes, options.fixed = fixed;
+        options.height = 16, options.width = 64;
+        if (fixed) options.height = height, options.width = width;
+        SCOPED_TRACE(std::to_string(height) + "x" + std::to_string(width) + " " + std::to_string(lanes) +
+                     (fixed ? "" : " at run time"));
+        expect_equal(text, height, width, options, 3);
+      }
+}
+
 // Lines of coarse images have as many places as these have columns. An odd row is made as the row below it comes, in
 // every second row of the frame; one line has the row above it for it, and a row later for the even row.
 TEST(Stream, LinesOfCoarseImagesAreAsShortAsThese) {

@@ -81,6 +81,17 @@ TEST_F(Sizes, InequalitiesWhateverTheParameters) {
   EXPECT_FALSE(at_most(g, M, min(M, N)));
   EXPECT_TRUE(at_most(g, M, min(max(M, N), add(M, c(3)))));
   EXPECT_FALSE(at_most(g, M, N));
+  // Of levels of a pyramid, each half of the finer one, rounded up: two points of a level cover one of the finer one.
+  EXPECT_TRUE(at_most(g, half, mul(div(add(M, c(3)), 4), c(2))));
+  EXPECT_FALSE(at_most(g, mul(div(add(M, c(3)), 4), c(2)), half));
+  EXPECT_FALSE(at_most(g, half, mul(div(add(N, c(3)), 4), c(2))));
+}
+
+TEST_F(Sizes, QuotientsOfQuotientsAreQuotients) {
+  const SizeId half = div(add(M, c(1)), 2);
+  EXPECT_EQ(div(half, 3), div(add(M, c(1)), 6));
+  EXPECT_EQ(div(add(half, c(1)), 2), div(add(M, c(3)), 4));
+  EXPECT_EQ(div(sub(half, c(1)), 2), div(sub(M, c(1)), 4));
 }
 
 TEST_F(Sizes, InequalitiesHoldForRandomExtents) {

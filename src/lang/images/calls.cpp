@@ -12,7 +12,7 @@ namespace tessera::lang {
 
 using ir::SizeId;
 
-Image ImageEvaluator::call(const Expr& e, const Domain* extents) {
+Image ImageEvaluator::call(const Expr& e, const Wanted* wanted) {
   const Function* f = context_.find_function(e.name.text);
   if (is_total(e)) return total(e);
   if (is_spectrum(e)) return spectrum(e);
@@ -66,7 +66,7 @@ Image ImageEvaluator::call(const Expr& e, const Domain* extents) {
     use.borders.insert(use.borders.begin(), declared - use.borders.size(), Border{});
     uses.push_back(std::move(use));
   }
-  return apply_stencil(*f, std::move(uses), std::move(names), e.span, extents);
+  return apply_stencil(*f, std::move(uses), std::move(names), e.span, wanted);
 }
 
 PointValue ImageEvaluator::scalar_argument(const CallArgument& given, const FunctionArgument& a, const Function& f) {
@@ -188,7 +188,7 @@ Image ImageEvaluator::call_vector_function(const Expr& e, const Function& f) {
 
 // Evaluates the body once; what it reads gives the domain and the margins.
 Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> uses, Locals names, Span at,
-                                    const Domain* extents) {
+                                    const Wanted* wanted) {
   if (!f.complete && !context_.lenient) throw Failed{};
   const ActiveCall active(context_, f, at);
   for (ArgumentUse& u : uses) {
@@ -202,7 +202,7 @@ Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> 
   if (!f.complete || f.result == nullptr) throw Failed{};  // what did parse has been looked at
   PointValue result = evaluator.evaluate(*f.result);
 
-  const Domain where = result_domain(f, uses, at, extents);
+  const Domain where = result_domain(f, uses, at, wanted);
   if (const auto& query = evaluator.highest_query(); query.dimension >= static_cast<int>(where.size()))
     context_.report.fail(query.place,
                          fmt::format("there is no dimension {}: expected 0 to {}", query.dimension, where.size() - 1));
@@ -260,7 +260,7 @@ void ImageEvaluator::warn_of_margins(const Function& f, const std::vector<Argume
 
 // Per dimension the smallest floor(n / stride) over the image arguments; those that are only gathered have no part.
 ImageEvaluator::Domain ImageEvaluator::result_domain(const Function& f, const std::vector<ArgumentUse>& uses, Span at,
-                                                     const Domain* extents) {
+                                                     const Wanted* wanted) {
   std::size_t rank = 0, widest = 0;
   for (const ArgumentUse& u : uses) {
     if (!u.has_domain()) continue;
@@ -268,7 +268,10 @@ ImageEvaluator::Domain ImageEvaluator::result_domain(const Function& f, const st
     widest = std::max(widest, domain(u.image).size());
   }
   if (rank == 0) {
-    if (extents != nullptr) return *extents;
+    Domain all;
+    for (std::size_t d = 0; wanted != nullptr && d < wanted->size(); ++d)
+      if ((*wanted)[d]) all.push_back(*(*wanted)[d]);
+    if (wanted != nullptr && all.size() == wanted->size()) return all;
     context_.report.fail(
         at,
         fmt::format("the extent of {} is not known: expected an image argument that it reads by "
@@ -294,6 +297,15 @@ ImageEvaluator::Domain ImageEvaluator::result_domain(const Function& f, const st
   }
   Domain out;
   for (const auto& n : found) out.push_back(*n);
+  // A place says how large the result is, in dimensions in which every read outside of an image has a value.
+  for (std::size_t d = 0; wanted != nullptr && wanted->size() >= rank && d < rank; ++d) {
+    const std::optional<SizeId>& place = (*wanted)[wanted->size() - rank + d];
+    const bool anywhere = std::all_of(uses.begin(), uses.end(), [&](const ArgumentUse& u) {
+      const std::size_t skipped = rank - std::min(rank, u.dimensions.size());
+      return !u.has_domain() || d < skipped || u.borders[d - skipped].mode != BorderMode::none;
+    });
+    if (place && anywhere) out[d] = *place;
+  }
   extents_.check_count(at, out);
   return out;
 }
@@ -394,7 +406,7 @@ void ImageEvaluator::check_alone(Context& context, const Function& f, KnownStage
   ImageEvaluator evaluator(context, scope, known);
   if (f.kind == Function::stencil) {
     // Without an image argument the rank is that of the place to be filled; any will do here.
-    const Domain anywhere(4, context.graph.size(1));
+    const Wanted anywhere(4, context.graph.size(1));
     evaluator.apply_stencil(f, std::move(uses), scope.scalars, f.name.span, &anywhere);
   } else if (f.kind == Function::vector) {
     const ActiveCall active(context, f, f.name.span);

@@ -102,8 +102,11 @@ SizeId ExtentEvaluator::evaluate(const Expr& e) {
       }
       return value;
     }
-    case ExprKind::select:
     case ExprKind::call:
+      if (of_images_)
+        if (const std::optional<SizeId> size = of_images_(e)) return *size;
+      return evaluate_constant(e);
+    case ExprKind::select:
     case ExprKind::cast:
     case ExprKind::saturate:
     case ExprKind::subscript:

@@ -1,6 +1,8 @@
 // Extents and ranges of whole images: integers that may depend on run-time parameters, in 64 bits.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,9 @@ class ExtentEvaluator {
 
   // For names that only whole images have: they are no extents, but no strangers either.
   void set_outside(PointEvaluator::Outside outside) { outside_ = std::move(outside); }
+  // For extents of images: extent(image, d). Nothing for other calls.
+  using OfImages = std::function<std::optional<ir::SizeId>(const Expr&)>;
+  void set_images(OfImages of_images) { of_images_ = std::move(of_images); }
 
  private:
   ir::SizeId evaluate_name(const Expr&);
@@ -42,6 +47,7 @@ class ExtentEvaluator {
 
   Context& context_;
   PointEvaluator::Outside outside_;
+  OfImages of_images_;
   Locals* locals_;
 };
 

@@ -17,14 +17,14 @@ void ImageEvaluator::run(const Statement& s) {
   try {
     name = key(s.name, s.version);
     if (loop_ != nullptr) check_assignment(s, name);
-    if (s.version != nullptr && scope_.images.contains(name))
+    if (!s.version.empty() && scope_.images.contains(name))
       context_.report.fail(s.name.span,
                            fmt::format("{} already has a value: expected a new version", base::quoted(name)));
     assign(s);
   } catch (const Failed&) {
     scope_.collected.erase(name);
     scope_.images.insert_or_assign(name, std::nullopt);
-    if (s.version != nullptr) context_.tolerant = true;
+    if (!s.version.empty()) context_.tolerant = true;
   }
 }
 
@@ -88,11 +88,14 @@ void ImageEvaluator::run_loop(const Statement& s) {
   }
 }
 
-std::string ImageEvaluator::key(const Name& name, const Expr* version) {
-  if (version == nullptr) return std::string(name.text);
+std::string ImageEvaluator::key(const Name& name, const std::vector<const Expr*>& version) {
+  if (version.empty()) return std::string(name.text);
   if (loop_ != nullptr)
-    if (const std::optional<i64> before = versions_before(*version)) return loop_->spelled(name.text, *before);
-  return fmt::format("{}<{}>", name.text, extents_.constant(*version, "the version"));
+    if (const std::optional<i64> before = versions_before(version)) return loop_->spelled(name.text, *before);
+  std::string numbers;
+  for (const Expr* e : version)
+    numbers += fmt::format("{}{}", numbers.empty() ? "" : ",", extents_.constant(*e, "the version"));
+  return fmt::format("{}<{}>", name.text, numbers);
 }
 
 std::string ImageEvaluator::describe_image(const Image& image) const {
@@ -100,15 +103,15 @@ std::string ImageEvaluator::describe_image(const Image& image) const {
   return fmt::format("a vector#{} {}", s.domain.size(), describe(image.record, s.type));
 }
 
-Image ImageEvaluator::evaluate(const Expr& e, const Domain* extents) {
-  Image image = any_image(e, extents);
+Image ImageEvaluator::evaluate(const Expr& e, const Wanted* wanted) {
+  Image image = any_image(e, wanted);
   if (image.scalar)
     context_.report.fail(e.span, fmt::format("expected an image, found the scalar {}", base::quoted(e.span.text(), 40)),
                          {{"what images come to is a number: an argument of stencils, or a result"}, {}});
   return image;
 }
 
-Image ImageEvaluator::any_image(const Expr& e, const Domain* extents) {
+Image ImageEvaluator::any_image(const Expr& e, const Wanted* wanted) {
   context_.step(e.span);
   const Nested nested(context_, e.span);
   switch (e.kind) {
@@ -116,10 +119,10 @@ Image ImageEvaluator::any_image(const Expr& e, const Domain* extents) {
       return named(e, std::string(e.name.text));
     case ExprKind::version:
       if (loop_ != nullptr)
-        if (const std::optional<i64> before = versions_before(*e.args[0])) return carried_image(e, *before);
-      return named(e, key(e.name, e.args[0]));
+        if (const std::optional<i64> before = versions_before(e.args)) return carried_image(e, *before);
+      return named(e, key(e.name, e.args));
     case ExprKind::call:
-      return call(e, extents);
+      return call(e, wanted);
     case ExprKind::record:
       return record(e);
     case ExprKind::field:
@@ -129,7 +132,7 @@ Image ImageEvaluator::any_image(const Expr& e, const Domain* extents) {
     case ExprKind::access:
       return sample(e);
     case ExprKind::compose:
-      return compose(e);
+      return compose(e, wanted);
     case ExprKind::number:
       context_.report.fail(e.span,
                            fmt::format("expected an image, found the number {}", base::quoted(e.span.text(), 40)));
@@ -138,8 +141,12 @@ Image ImageEvaluator::any_image(const Expr& e, const Domain* extents) {
     case ExprKind::cast:
     case ExprKind::saturate:
     case ExprKind::select:
-    case ExprKind::reduce:
       break;
+    case ExprKind::stack:
+      return stack(e);
+    case ExprKind::reduce:
+      if (is_scalar(e) && !holds_total(e)) break;
+      return over_images(e);
   }
   if (is_scalar(e)) return scalar_image(e);
   context_.report.fail(e.span, "expected an image: arithmetic belongs into a stencil",

@@ -1,6 +1,7 @@
 // Whole images: statements, stencil calls, and the rearrangements (sub-domain, sample, spread, paste, compose).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -70,18 +71,20 @@ class ImageEvaluator {
   ImageEvaluator(Context& context, Scope& scope, KnownStages& known)
       : context_(context), graph_(context.graph), scope_(scope), known_(known), extents_(context, &scope.scalars) {
     extents_.set_outside([this](const Expr& e) { return scalar_of(e); });
+    extents_.set_images([this](const Expr& e) { return is_extent(e) ? std::optional(extent_of(e)) : std::nullopt; });
   }
   ImageEvaluator(const ImageEvaluator&) = delete;
   ImageEvaluator& operator=(const ImageEvaluator&) = delete;
 
   void run(const Statement&);
-  // `extents`: those of the place to be filled, for a stencil without an image argument; may be null.
-  Image evaluate(const Expr&, const std::vector<ir::SizeId>* extents = nullptr);
+  // The extents of the place to be filled, where it says them; one per dimension of the place.
+  using Wanted = std::vector<std::optional<ir::SizeId>>;
+  // `wanted` is for calls and compositions that stand in a place; may be null.
+  Image evaluate(const Expr&, const Wanted* wanted = nullptr);
   // The same, or a scalar made of images.
-  Image any_image(const Expr&, const std::vector<ir::SizeId>* extents = nullptr);
+  Image any_image(const Expr&, const Wanted* wanted = nullptr);
   // A stencil applied to images that fit its arguments. `names`: the values of its scalar arguments.
-  Image apply_stencil(const Function&, std::vector<ArgumentUse>, Locals names, Span at,
-                      const std::vector<ir::SizeId>* extents);
+  Image apply_stencil(const Function&, std::vector<ArgumentUse>, Locals names, Span at, const Wanted* wanted);
 
   // Checks a function by itself, on images of its own.
   static void check_alone(Context&, const Function&, KnownStages&);
@@ -92,7 +95,7 @@ class ImageEvaluator {
   // images.cpp
   void run_loop(const Statement&);
   void assign(const Statement&);
-  std::string key(const Name&, const Expr* version);
+  std::string key(const Name&, const std::vector<const Expr*>& version);
   Image named(const Expr&, const std::string& key);
   Image record(const Expr&);
   Image field(const Expr&);
@@ -104,7 +107,7 @@ class ImageEvaluator {
   void run_body(const Statement&, TestLoop&);
   ir::StageId counter(const Statement&, const TestLoop&);
   void check_assignment(const Statement&, const std::string& key);
-  std::optional<i64> versions_before(const Expr& version);
+  std::optional<i64> versions_before(const std::vector<const Expr*>& version);
   Image carried_image(const Expr&, i64 before);
   void check_next(const std::string& name, const Image& next);
   ir::StageId computed(ir::StageId);
@@ -112,19 +115,21 @@ class ImageEvaluator {
   Image last_of(const Image&, std::string_view name, const TestLoop&, Span at);
 
   // calls.cpp
-  Image call(const Expr&, const Domain* extents);
+  Image call(const Expr&, const Wanted* wanted);
   Image call_vector_function(const Expr&, const Function&);
   PointValue scalar_argument(const CallArgument&, const FunctionArgument&, const Function&);
   Image image_argument(const CallArgument&, const FunctionArgument&, const Function&);
   Image as_bytes(const Image&, Span);
   std::vector<Border> borders(const CallArgument&, const FunctionArgument&);
   void warn_of_margins(const Function&, const std::vector<ArgumentUse>&, const std::vector<i64>& hi, Span at);
-  Domain result_domain(const Function&, const std::vector<ArgumentUse>&, Span at, const Domain* extents);
+  Domain result_domain(const Function&, const std::vector<ArgumentUse>&, Span at, const Wanted* wanted);
   ir::StageId add_point(std::string name, ElementType, const Domain&, ir::ExprId body, std::vector<i64> lo,
                         std::vector<i64> hi, Span at);
   ir::StageId add(ir::Stage, Span at);
 
   // totals.cpp
+  bool is_extent(const Expr&) const;
+  ir::SizeId extent_of(const Expr&);
   bool is_total(const Expr&) const;
   bool holds_total(const Expr&) const;
   bool is_named_scalar(const Expr&) const;
@@ -142,13 +147,18 @@ class ImageEvaluator {
   ir::StageId in_type(ir::StageId, ElementType, Span at);
   Image transform_pair(const StructType& result, const ir::Fourier&, Span at);
 
+  // stacks.cpp
+  void each_round(const std::vector<Range>&, Span at, const std::function<void()>& round);
+  Image stack(const Expr&);
+  Image over_images(const Expr&);
+
   // layout.cpp
   using Piece = PlacedPiece;
   bool is_scalar(const Expr&) const;
   bool is_image(const Expr&) const;
   Image sub_domain(const Expr&);
   Image sample(const Expr&);
-  Image compose(const Expr&);
+  Image compose(const Expr&, const Wanted* wanted);
   void place(const Statement&, const std::string& name);
   void put_together(const std::string& name);
   void put_all_together();
@@ -156,7 +166,8 @@ class ImageEvaluator {
   Piece piece(Span at, bool strided, const std::vector<IndexItem>& place, const Expr& value);
   void place_strided(Piece&, const std::vector<IndexItem>& place);
   void place_range(Piece&, const std::vector<IndexItem>& place, const Expr& value);
-  Image joined(std::vector<Piece> pieces, const std::string& name, Span at);
+  bool is_all(const Piece&, const Domain&) const;
+  Image joined(std::vector<Piece> pieces, const std::string& name, Span at, const Wanted* wanted = nullptr);
   Image rearranged(const Image&, const Domain&, const std::vector<ir::Index>&, const std::vector<Border>&,
                    const std::string& name, Span at);
 

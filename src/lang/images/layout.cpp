@@ -27,13 +27,15 @@ bool ImageEvaluator::is_scalar(const Expr& e) const {
       return !is_image(e);
     case ExprKind::version:
       return is_named_scalar(e);
+    case ExprKind::reduce:
+      return is_scalar(*e.args[0]);
     case ExprKind::name:
       if (is_named_scalar(e)) return true;
       return !scope_.images.contains(std::string(e.name.text)) &&
              (scope_.scalars.contains(e.name.text) || context_.declared.parameters.contains(e.name.text));
     case ExprKind::call: {
       const Function* f = context_.find_function(e.name.text);
-      return f != nullptr ? f->kind == Function::scalar : holds_total(e) || is_of_numbers(e);
+      return f != nullptr ? f->kind == Function::scalar : is_extent(e) || holds_total(e) || is_of_numbers(e);
     }
     case ExprKind::subscript:
       return e.args[0]->kind == ExprKind::name && !scope_.images.contains(std::string(e.args[0]->name.text)) &&
@@ -69,7 +71,10 @@ bool ImageEvaluator::is_image(const Expr& e) const {
     case ExprKind::field:
     case ExprKind::record:
     case ExprKind::compose:
+    case ExprKind::stack:
       return true;
+    case ExprKind::reduce:
+      return is_image(*left->args[0]);
     case ExprKind::call: {
       const Function* f = context_.find_function(left->name.text);
       return f != nullptr ? f->kind != Function::scalar : is_spectrum(*left);
@@ -229,13 +234,13 @@ void ImageEvaluator::put_all_together() {
   for (auto& [name, c] : scope_.collected) put_together(name);
 }
 
-Image ImageEvaluator::compose(const Expr& e) {
+Image ImageEvaluator::compose(const Expr& e, const Wanted* wanted) {
   std::vector<Piece> pieces;
   for (const ComposePiece& p : e.pieces) pieces.push_back(piece(p.span, p.strided, p.place, *p.value));
   if (pieces.empty())
     context_.report.fail(e.span, "expected at least one piece between the parentheses",
                          {{}, "write ( @[(0,2),(0,1)] = a; @[(1,2),(0,1)] = b; )"});
-  return joined(std::move(pieces), "composed", e.span);
+  return joined(std::move(pieces), "composed", e.span, wanted);
 }
 
 ImageEvaluator::Piece ImageEvaluator::piece(Span at, bool strided, const std::vector<IndexItem>& place,
@@ -282,11 +287,10 @@ void ImageEvaluator::place_strided(Piece& p, const std::vector<IndexItem>& place
   }
 }
 
-// Ranges: where both ends are given they also say how large a stencil without image arguments is.
+// Ranges: where both ends are given they also say how large the image is, if its form leaves that open.
 void ImageEvaluator::place_range(Piece& p, const std::vector<IndexItem>& place, const Expr& value) {
   const bool number = is_scalar(value);
-  std::vector<std::optional<SizeId>> length;
-  Domain complete;
+  Wanted length;
   const SizeId one = graph_.size(1);
   for (const IndexItem& item : place) {
     const SizeId lo = item.a != nullptr ? extents_.evaluate(*item.a) : SizeId{};
@@ -302,7 +306,6 @@ void ImageEvaluator::place_range(Piece& p, const std::vector<IndexItem>& place, 
     if (const auto n = graph_.constant(*length.back()); n && *n < 1)
       context_.report.fail(item.span,
                            fmt::format("the range {}..{} is empty", graph_.to_string(lo), graph_.to_string(hi)));
-    complete.push_back(*length.back());
   }
   if (number) {
     for (std::size_t d = 0; d < place.size(); ++d) {
@@ -312,7 +315,7 @@ void ImageEvaluator::place_range(Piece& p, const std::vector<IndexItem>& place, 
     }
     return;
   }
-  p.image = evaluate(value, complete.size() == place.size() ? &complete : nullptr);
+  p.image = evaluate(value, &length);
   const Domain own = domain(*p.image);
   if (place.size() < own.size())
     context_.report.fail(p.span, fmt::format("the image has rank {}, but its place has {} dimension{}", own.size(),
@@ -325,7 +328,8 @@ void ImageEvaluator::place_range(Piece& p, const std::vector<IndexItem>& place, 
       if (difference && *difference != 0)
         context_.report.fail(place[d].span,
                              fmt::format("the range holds {} elements, but the image has {} in dimension {}",
-                                         graph_.to_string(*length[d]), graph_.to_string(count), d));
+                                         graph_.to_string(*length[d]), graph_.to_string(count), d),
+                             {{"a stencil fills the range where all its image arguments have a mode"}, {}});
       count = extents_.least(place[d].span, count, *length[d]);
     }
     p.count.push_back(count);
@@ -333,8 +337,16 @@ void ImageEvaluator::place_range(Piece& p, const std::vector<IndexItem>& place, 
   }
 }
 
+// Is the piece all of an image with these extents?
+bool ImageEvaluator::is_all(const Piece& p, const Domain& where) const {
+  if (!p.image || domain(*p.image) != where || p.count != where) return false;
+  const auto first = [&](SizeId start) { return graph_.constant(start) == 0; };
+  const auto each = [](i64 stride) { return stride == 1; };
+  return std::all_of(p.start.begin(), p.start.end(), first) && std::all_of(p.stride.begin(), p.stride.end(), each);
+}
+
 // The union of the pieces: the largest extents, later pieces over earlier ones.
-Image ImageEvaluator::joined(std::vector<Piece> pieces, const std::string& name, Span at) {
+Image ImageEvaluator::joined(std::vector<Piece> pieces, const std::string& name, Span at, const Wanted* wanted) {
   const std::size_t rank = pieces[0].start.size();
   const Piece* pattern = nullptr;  // the first piece with an image gives the format
   std::vector<std::optional<SizeId>> extent(rank);
@@ -360,12 +372,17 @@ Image ImageEvaluator::joined(std::vector<Piece> pieces, const std::string& name,
       context_.report.fail(at, fmt::format("the extent in dimension {} is not known: expected a range with an end", d),
                            {{}, "write [0..M-1, 0..N-1] = 0;"});
     where.push_back(*extent[d]);
+    // A place that holds less than the pieces reach takes so much of them.
+    if (wanted == nullptr || wanted->size() < rank) continue;
+    const std::optional<SizeId>& place = (*wanted)[wanted->size() - rank + d];
+    if (place && ir::at_most(graph_, *place, where[d])) where[d] = *place;
   }
   extents_.check_count(at, where);
   for (Piece& p : pieces)  // open ranges of numbers reach to the end
     for (std::size_t d = 0; d < rank; ++d)
       if (!p.extent[d]) p.count[d] = extents_.subtract(p.span, where[d], p.start[d]);
 
+  if (pieces.size() == 1 && is_all(pieces[0], where)) return {pieces[0].image->record, pieces[0].image->stages, {}};
   Image out;
   if (pattern != nullptr) out.record = pattern->image->record;
   const std::size_t parts = pattern != nullptr ? pattern->image->stages.size() : 1;

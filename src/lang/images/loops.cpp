@@ -35,8 +35,9 @@ std::string TestLoop::spelled(std::string_view name, i64 before) const {
 }
 
 // How many versions before the one of this iteration; nothing where the loop's variable does not stand in it.
-std::optional<i64> ImageEvaluator::versions_before(const Expr& version) {
-  if (!mentions(version, loop_->variable)) return std::nullopt;
+std::optional<i64> ImageEvaluator::versions_before(const std::vector<const Expr*>& versions) {
+  if (versions.size() != 1 || !mentions(*versions[0], loop_->variable)) return std::nullopt;
+  const Expr& version = *versions[0];
   i64 sum = 0;
   const Expr* at = &version;
   while (at->kind == ExprKind::binary && (at->name.text == "+" || at->name.text == "-")) {
@@ -56,7 +57,7 @@ std::optional<i64> ImageEvaluator::versions_before(const Expr& version) {
 
 // What a body may give a value: versions of this iteration, and names and versions of its own.
 void ImageEvaluator::check_assignment(const Statement& s, const std::string& key) {
-  if (s.version == nullptr) {
+  if (s.version.empty()) {
     if (!loop_->outer.contains(key)) return;
     context_.report.fail(
         s.name.span,
@@ -65,7 +66,7 @@ void ImageEvaluator::check_assignment(const Statement& s, const std::string& key
          fmt::format("write {0}<{1}> = ... of {2}, and {0} before the loop as {0}<{3}>", key, loop_->variable,
                      loop_->spelled(key, 1), loop_->lo - loop_->step())});
   }
-  const std::optional<i64> before = versions_before(*s.version);
+  const std::optional<i64> before = versions_before(s.version);
   if (!before) return;
   const std::string name(s.name.text);
   if (*before != 0)

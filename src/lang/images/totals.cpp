@@ -37,6 +37,30 @@ bool ImageEvaluator::is_total(const Expr& e) const {
          context_.find_function(e.name.text) == nullptr;
 }
 
+// extent(image, d), of two arguments; with one it is that of the result of a stencil.
+bool ImageEvaluator::is_extent(const Expr& e) const {
+  return e.kind == ExprKind::call && e.name.text == "extent" && e.arguments.size() == 2 &&
+         context_.find_function(e.name.text) == nullptr;
+}
+
+ir::SizeId ImageEvaluator::extent_of(const Expr& e) {
+  for (const CallArgument& given : e.arguments)
+    if (given.modes)
+      context_.report.fail(given.modes->span,
+                           "a boundary mode has no meaning here: nothing is read outside of the image");
+  const Expr& of = *e.arguments[0].value;
+  if (is_scalar(of))
+    context_.report.fail(of.span,
+                         fmt::format("expected an image, found the scalar {}", base::quoted(of.span.text(), 40)),
+                         {{"extent(image, d) is the extent of an image in dimension d"}, {}});
+  const Domain own = domain(evaluate(of));
+  const i64 d = extents_.constant(*e.arguments[1].value, "the dimension");
+  if (d < 0 || d >= static_cast<i64>(own.size()))
+    context_.report.fail(e.arguments[1].value->span, fmt::format("{} has no dimension {}: expected 0 to {}",
+                                                                 base::quoted(of.span.text(), 40), d, own.size() - 1));
+  return own[static_cast<std::size_t>(d)];
+}
+
 // Does a reduction of an image, or a name for what came of one, stand in it?
 bool ImageEvaluator::holds_total(const Expr& e) const {
   const Expr* left = &e;
@@ -49,6 +73,7 @@ bool ImageEvaluator::holds_total(const Expr& e) const {
     case ExprKind::select:
     case ExprKind::cast:
     case ExprKind::saturate:
+    case ExprKind::reduce:
       return std::any_of(left->args.begin(), left->args.end(), holds);
     case ExprKind::call:
       return std::any_of(left->arguments.begin(), left->arguments.end(),
@@ -117,9 +142,18 @@ void ImageEvaluator::prepare(PointEvaluator& evaluator) {
 }
 
 std::optional<Scalar> ImageEvaluator::scalar_of(const Expr& e) {
+  if (is_extent(e)) {
+    const ir::SizeId n = extent_of(e);
+    if (const auto known = graph_.constant(n)) return PointEvaluator(context_).integer(e.span, *known);
+    const ir::SizeNode& node = graph_.node(n);
+    if (node.op == ir::SizeOp::parameter)
+      return Scalar{ir::parameter(graph_, static_cast<std::size_t>(node.value)), ElementType::i32};
+    return Scalar{ir::convert(graph_, ElementType::i32, ir::size_value(graph_, n)), ElementType::i32};
+  }
   const Function* f = e.kind == ExprKind::call ? context_.find_function(e.name.text) : nullptr;
   const bool vector = f != nullptr && f->kind == Function::vector;
-  if (!is_total(e) && !is_named_scalar(e) && !vector) {
+  const bool over_scalars = e.kind == ExprKind::reduce && holds_total(e);
+  if (!is_total(e) && !is_named_scalar(e) && !vector && !over_scalars) {
     if (e.kind == ExprKind::name && is_image(e))
       context_.report.fail(e.span, fmt::format("expected a scalar, found the image {}", base::quoted(e.name.text)),
                            {{}, fmt::format("max({}) is a scalar, as min, sum and mean are", e.name.text)});

@@ -234,6 +234,32 @@ Scalar PointEvaluator::reduced(const Expr& e) {
   }
 }
 
+// As a reduction takes it: in the type in which it computes, with the type of what it gives.
+Scalar PointEvaluator::term_of(Op op, const Scalar& value) {
+  const bool logical = op == Op::reduce_any || op == Op::reduce_all;
+  const ir::ExprId term = logical ? ir::truth(graph_, value.e) : converted(value, ir::promote(value.type, value.type));
+  return {term, logical ? ElementType::i32 : picks_an_operand(op) ? value.type : graph_.node(term).type};
+}
+
+Scalar PointEvaluator::reduced_to_one(const Expr& e, const std::vector<Scalar>& terms) {
+  const Op op = find_reduction(e.name.text)->op;
+  if (op == Op::reduce_median)
+    context_.report.fail(e.span, "there is no median of several images point by point",
+                         {{"sum, prod, min, max, any and all take images"},
+                          "put them above each other, y = for k = lo..hi: image; and take the median in a stencil"});
+  ElementType type = terms.front().type;
+  for (const Scalar& term : terms)
+    if (term.type != type) type = ir::promote(type, term.type);
+  Scalar all;
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    const Scalar term = term_of(op, {converted(terms[k], type), type});
+    all = k == 0 ? term : Scalar{ir::binary(graph_, ir::step_of(op), all.e, term.e), term.type};
+    context_.check_growth(e.span, all.e);
+  }
+  if (op == Op::reduce_any || op == Op::reduce_all) return all;
+  return {ir::convert(graph_, all.type, all.e), all.type};
+}
+
 // Constant mode: the loop itself, in the interpreter's order.
 Scalar PointEvaluator::reduce_now(const Expr& e, Op op, const std::vector<ir::Var>& vars) {
   std::vector<i64> at;
@@ -245,14 +271,11 @@ Scalar PointEvaluator::reduce_now(const Expr& e, Op op, const std::vector<ir::Va
           e.ranges[d].name.text,
           PointValue{nullptr,
                      {{ir::constant(graph_, ElementType::i32, static_cast<double>(at[d])), ElementType::i32}}});
-    const Scalar term = reduced(e);
-    const bool logical = op == Op::reduce_any || op == Op::reduce_all;
-    const ir::ExprId value = logical ? ir::truth(graph_, term.e) : converted(term, ir::promote(term.type, term.type));
-    const ElementType type = logical ? ElementType::i32 : picks_an_operand(op) ? term.type : graph_.node(value).type;
+    const Scalar term = term_of(op, reduced(e));
     if (values.empty() || op == Op::reduce_median) {
-      values.push_back({value, type});
+      values.push_back(term);
     } else {
-      values[0] = {ir::binary(graph_, ir::step_of(op), values[0].e, value), type};
+      values[0] = {ir::binary(graph_, ir::step_of(op), values[0].e, term.e), term.type};
     }
     std::size_t d = vars.size();
     while (d > 0 && ++at[d - 1] > vars[d - 1].hi) {

@@ -64,9 +64,10 @@ PointValue PointEvaluator::evaluate(const Expr& e) {
       context_.report.fail(e.span,
                            fmt::format("{} is a versioned image: expected a scalar", base::quoted(e.name.text)));
     case ExprKind::compose:
+    case ExprKind::stack:
       break;
   }
-  context_.report.fail(e.span, "expected a scalar expression, found a composed image");
+  context_.report.fail(e.span, "expected a scalar expression, found an image");
 }
 
 Scalar PointEvaluator::scalar(const Expr& e) {

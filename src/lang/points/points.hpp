@@ -73,6 +73,8 @@ class PointEvaluator {
   // The scalar as a value of `type`.
   ir::ExprId converted(const Scalar&, ElementType type);
   Scalar made(Span, ir::ExprId, ElementType);
+  // What a reduction makes of these terms, in their order.
+  Scalar reduced_to_one(const Expr& reduction, const std::vector<Scalar>& terms);
 
  private:
   // points.cpp
@@ -99,6 +101,7 @@ class PointEvaluator {
   Scalar reduce(const Expr&);
   Scalar reduced(const Expr&);
   Scalar reduce_now(const Expr&, ir::Op, const std::vector<ir::Var>&);
+  Scalar term_of(ir::Op, const Scalar&);
   [[noreturn]] void unknown_function(const Expr&);
 
   // integers.cpp

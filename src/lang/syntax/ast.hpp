@@ -74,7 +74,7 @@ struct ComposePiece {
 enum class ExprKind : std::uint8_t {
   number,     // value, type
   name,       // name
-  version,    // name < args[0] >
+  version,    // name < args >
   call,       // name ( arguments )
   access,     // args[0] @[ index ]
   subscript,  // args[0] [ index ]: gather, table look-up, sub-domain
@@ -86,6 +86,7 @@ enum class ExprKind : std::uint8_t {
   saturate,
   record,   // struct name ( arguments )
   reduce,   // name ( ranges ) ( args[0] ), or { body return args[0]; }
+  stack,    // for ranges[0]: args[0]
   compose,  // ( pieces )
 };
 
@@ -109,10 +110,10 @@ struct Statement {
   enum Kind { assign, spread, paste, loop, test_loop } kind = assign;
   Span span;
   Name name;
-  const Expr* version = nullptr;  // g<version>
-  std::vector<IndexItem> place;   // spread, paste
-  const Expr* value = nullptr;    // test_loop: what it tests
-  Range range;                    // of loops
+  std::vector<const Expr*> version;  // g<version>, one or more
+  std::vector<IndexItem> place;      // spread, paste
+  const Expr* value = nullptr;       // test_loop: what it tests
+  Range range;                       // of loops
   std::vector<const Statement*> body;
 };
 

@@ -183,6 +183,7 @@ class Formatter {
       now_.in_head = false;
     }
     if (t.is_word("for") || t.is_word("do")) now_.in_head = true;
+    if (t.role == Role::stack_colon) now_.in_head = false;
     const bool ends_block = (t.role == Role::block_close && t.is("}")) || t.is_word("endfor");
     now_.at_statement = begins_block || ends_block || t.is(";");
     if (t.role == Role::value_close) {
@@ -216,10 +217,11 @@ class Formatter {
     // 2. and .. are other tokens than 2..., and a field of a number is none of its digits.
     const bool number = a.kind == TokenKind::integer || a.kind == TokenKind::real || a.kind == TokenKind::real_float;
     if (y.starts_with('.') && (x.ends_with('.') || (number && y == "."))) return true;
-    if (a.is(",") && !one_of(y, {";", ")", "]"})) return !inside(Role::offset_open);
+    if (a.is(",") && !one_of(y, {";", ")", "]"})) return !inside(Role::offset_open) && !inside(Role::angle_open);
     if (b.kind == TokenKind::symbol && one_of(y, {",", ";", ")", "]", ".", "#", "..", "@"}))
       return y == "@" && a.role == Role::block_open;
     if (a.kind == TokenKind::symbol && one_of(x, {"(", "[", "@", ".", "#", ".."})) return false;
+    if (b.role == Role::stack_colon) return false;
     if (a.role == Role::prefix || a.role == Role::mode_colon || b.role == Role::mode_colon) return false;
     if (a.role == Role::angle_open || b.role == Role::angle_open || b.role == Role::angle_close) return false;
     if (b.role == Role::call_open || b.role == Role::index_open || b.role == Role::offset_open) return false;

@@ -174,8 +174,8 @@ const Expr* Parser::postfix_expression() {
   }
 }
 
-// primary := number | NAME | NAME "<" e ">" | NAME "(" arguments ")" | cast | saturate | record | reduce | compose
-//          | "(" e ")"
+// primary := number | NAME | NAME versions | NAME "(" arguments ")" | cast | saturate | record | reduce | compose
+//          | stack | "(" e ")"
 const Expr* Parser::primary_expression() {
   const Token& t = peek();
   switch (t.kind) {
@@ -197,7 +197,8 @@ const Expr* Parser::primary_expression() {
       if (t.is_word("cast") && peek(1).is("<")) return cast_expression(false);
       if (t.is_word("saturate") && peek(1).is("<")) return cast_expression(true);
       const bool reduction = peek(1).is("(") && peek(2).kind == TokenKind::name && peek(3).is("=");
-      if (where_ == Where::point && reduction && find_reduction(t.text()) != nullptr) return reduce_expression();
+      if (reduction && find_reduction(t.text()) != nullptr) return reduce_expression();
+      if (where_ == Where::image && t.is_word("for")) return stack_expression();
       const Span begin = t.span;
       if (find_type(t.text()) && peek(1).is("(") && is_keyword(t.text()))
         report_.fail(t.span, fmt::format("expected an expression, found the type {}", base::quoted(t.text())),
@@ -213,10 +214,7 @@ const Expr* Parser::primary_expression() {
         const Nest nest(*this);
         Expr& version = make(ExprKind::version, begin);
         version.name = name;
-        peek().role = Role::angle_open;
-        next();
-        version.args = {binary_expression(additive)};
-        expect(">", "the version of " + base::quoted(name.text)).role = Role::angle_close;
+        version.args = versions(name);
         return finish(version);
       }
       Expr& e = make(ExprKind::name, begin);
@@ -396,8 +394,7 @@ bool Parser::holds_version() const {
     if (t.is("(") || t.is("[")) ++depth;
     if ((t.is(")") || t.is("]")) && --depth < 0) return false;
     const bool operand = t.kind == TokenKind::name || t.kind == TokenKind::integer;
-    const bool inner = depth > 0 && t.is(",");
-    if (!operand && !inner && !t.is("[") && !t.is("]") && !t.is("(") && !t.is(")") && !t.is("+") && !t.is("-") &&
+    if (!operand && !t.is(",") && !t.is("[") && !t.is("]") && !t.is("(") && !t.is(")") && !t.is("+") && !t.is("-") &&
         !t.is("*") && !t.is("/") && !t.is("%"))
       return false;
   }
@@ -424,7 +421,7 @@ const Expr* Parser::reduce_expression() {
   do e.ranges.push_back(range());
   while (accept(","));
   expect(")", "the bounds");
-  if (peek().is("{")) {
+  if (where_ == Where::point && peek().is("{")) {
     reduced_block(e);
     return finish(e);
   }
@@ -456,6 +453,26 @@ void Parser::reduced_block(Expr& e) {
     }
     throw;
   }
+}
+
+// stack := "for" range ":" e
+const Expr* Parser::stack_expression() {
+  const Nest nest(*this);
+  Expr& e = make(ExprKind::stack, next().span);
+  e.ranges.push_back(range());
+  expect(":", "the upper bound").role = Role::stack_colon;
+  e.args = {select_expression()};
+  return finish(e);
+}
+
+// versions := "<" e { "," e } ">"
+std::vector<const Expr*> Parser::versions(const Name& name) {
+  std::vector<const Expr*> all;
+  expect("<", base::quoted(name.text)).role = Role::angle_open;
+  do all.push_back(binary_expression(additive));
+  while (accept(","));
+  expect(">", "the version of " + base::quoted(name.text)).role = Role::angle_close;
+  return all;
 }
 
 // compose := "(" piece { piece } ")"      piece := [ "@" ] "[" items "]" "=" e ";"

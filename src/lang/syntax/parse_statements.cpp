@@ -77,7 +77,7 @@ void Parser::refuse_choice(bool at_a_point) {
                             test.empty() ? "X > t ? A : B" : value)});
 }
 
-// statement := loop | test_loop | NAME [ "<" e ">" ] [ [ "@" ] "[" items "]" ] "=" e ";"
+// statement := loop | test_loop | NAME [ versions ] [ [ "@" ] "[" items "]" ] "=" e ";"
 const Statement* Parser::statement() {
   if (peek().is_word("for")) return loop(Where::image, &Parser::statement);
   if (peek().is_word("do")) return test_loop();
@@ -86,11 +86,7 @@ const Statement* Parser::statement() {
   Statement& s = module_->statements.emplace_back();
   s.span = peek().span;
   s.name = expect_name("a statement such as NAME = ...;");
-  if (peek().is("<")) {
-    next().role = Role::angle_open;
-    s.version = binary_expression(9);
-    expect(">", "the version of " + base::quoted(s.name.text)).role = Role::angle_close;
-  }
+  if (peek().is("<")) s.version = versions(s.name);
   if (peek().is("@")) {
     next();
     s.kind = Statement::spread;

@@ -72,6 +72,8 @@ class Parser {
   const Expr* reduce_expression();
   void reduced_block(Expr&);
   const Expr* compose_expression();
+  const Expr* stack_expression();
+  std::vector<const Expr*> versions(const Name&);
   std::vector<CallArgument> call_arguments();
   Modes modes();
   std::vector<IndexItem> index_items(bool pairs, bool ranges);

@@ -21,9 +21,15 @@ namespace {
 // planes.
 constexpr i64 rows_a_step = 4, coarse_rows_a_step = 8, planes_a_step = 1, coarse_planes_a_step = 2;
 
+// What num / den of an extent are, rounded up.
+ir::SizeId scaled_up(ir::Graph& graph, ir::SizeId extent, i64 num, i64 den) {
+  const ir::SizeId scaled = graph.size_binary(ir::SizeOp::mul, extent, graph.size(num));
+  return graph.size_floor_div(graph.size_binary(ir::SizeOp::add, scaled, graph.size(den - 1)), den);
+}
+
 // Does a consumer that reads index mul * i (and offsets) stay on the producer's extent, but for the offsets?
 bool stays_inside(ir::Graph& graph, ir::SizeId consumer, i64 mul, ir::SizeId producer) {
-  return ir::at_most(graph, consumer, mul == 1 ? producer : graph.size_floor_div(producer, mul));
+  return ir::at_most(graph, consumer, scaled_up(graph, producer, 1, mul));
 }
 
 bool is_one(const StagePlan::Rate& rate) {
@@ -257,14 +263,14 @@ bool FindLayout::continues(std::size_t i) {
   return true;
 }
 
-// The last tile takes what is left of a result: it has to be what the anchor's tile is at the result's rate.
+// The last tile takes what is left of a result: it has to be what the anchor's tile is at the result's rate, or the
+// point behind that, for which there is room.
 bool FindLayout::results_fit() {
   for (std::size_t i = 0; i < set_.size(); ++i)
     for (std::size_t d = 0; d < rank() && found_.leaves[i]; ++d) {
       const StagePlan::Rate& r = found_.stages[i].rate[d];
-      ir::SizeId scaled =
-          graph_.size_binary(ir::SizeOp::mul, graph_.stage(found_.anchor).domain[d], graph_.size(r.num));
-      if (ir::at_most(graph_, graph_.stage(set_[i]).domain[d], graph_.size_floor_div(scaled, r.den))) continue;
+      const ir::SizeId most = scaled_up(graph_, graph_.stage(found_.anchor).domain[d], r.num, r.den);
+      if (ir::at_most(graph_, graph_.stage(set_[i]).domain[d], most)) continue;
       return refused("'" + name(set_[i]) + "' has another extent than '" + name(found_.anchor) + "'");
     }
   return true;

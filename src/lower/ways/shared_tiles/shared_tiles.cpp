@@ -343,10 +343,10 @@ class TileLowering : private DeviceFunction {
 
   // Do all regions, and all reads of memory, lie inside?
   Value everything_inside() {
-    Value all;
+    std::vector<Value> all;
     const auto inside = [&](const Value& lo, const Value& hi, const Value& n) {
-      all = both(all, less(integer(-1), lo));
-      all = both(all, less(hi, n));
+      all.push_back(less(integer(-1), lo));
+      all.push_back(less(hi, n));
     };
     for (const auto& [s, r] : regions_) {
       const ir::Stage& stage = graph_.stage(s);
@@ -363,7 +363,7 @@ class TileLowering : private DeviceFunction {
         }
       }
     }
-    return all ? all : integer(1, flag_type);
+    return all_of(std::move(all));
   }
 
   // ---- stages ----

@@ -1,0 +1,139 @@
+// Images that loops make: one image above the other, `for k = 0..7: f(x, k)`, and what several come to point by point,
+// `sum(k = 0..7) ( f(x<k>, k) )`.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "ir/reductions.hpp"
+#include "lang/functions.hpp"
+#include "lang/images/images.hpp"
+
+namespace tessera::lang {
+
+using ir::SizeId;
+
+// Calls once for every combination of indices, the first one outermost, with their values as scalars of the scope.
+void ImageEvaluator::each_round(const std::vector<Range>& ranges, Span at, const std::function<void()>& round) {
+  struct Index {
+    std::string_view name;
+    i64 value = 0, lo = 0, hi = 0;
+    void begin() { value = lo; }
+    bool ends() const { return value == hi; }
+  };
+  std::vector<Index> indices;
+  i64 rounds = 1;
+  for (const Range& r : ranges) {
+    const std::string_view name = r.name.text;
+    const bool twice = std::any_of(indices.begin(), indices.end(), [&](const Index& i) { return i.name == name; });
+    if (twice || scope_.scalars.contains(name) || context_.declared.parameters.contains(name))
+      context_.report.fail(r.name.span,
+                           fmt::format("{} has a meaning already: expected a new index", base::quoted(name)));
+    indices.push_back(
+        {name, 0, extents_.constant(*r.lo, "the lower bound"), extents_.constant(*r.hi, "the upper bound")});
+    const i64 count = std::abs(indices.back().hi - indices.back().lo) + 1;
+    if (count > context_.limits.stages || (rounds *= count) > context_.limits.stages)
+      context_.report.fail(at, fmt::format("more than {} images: expected fewer, since loops are unrolled",
+                                           base::format_count(context_.limits.stages)));
+  }
+  const Nested nested(context_, at);
+  const auto leave = [&] {
+    for (const Index& i : indices) scope_.scalars.erase(i.name);
+  };
+  try {
+    for (Index& i : indices) i.begin();
+    for (bool more = true; more;) {
+      PointEvaluator evaluator(context_);
+      for (const Index& i : indices)
+        scope_.scalars.insert_or_assign(i.name, PointValue{nullptr, {evaluator.integer(at, i.value)}});
+      context_.step(at);
+      round();
+      more = false;
+      for (std::size_t d = indices.size(); d > 0 && !more; --d) {
+        Index& i = indices[d - 1];
+        more = !i.ends();
+        i.value = more ? i.value + (i.lo <= i.hi ? 1 : -1) : i.lo;
+      }
+    }
+  } catch (...) {
+    leave();
+    throw;
+  }
+  leave();
+}
+
+// for k = lo..hi: image, which gives one dimension more, the first.
+Image ImageEvaluator::stack(const Expr& e) {
+  const Expr& value = *e.args[0];
+  std::vector<Piece> pieces;
+  each_round(e.ranges, e.span, [&] {
+    Piece p;
+    p.span = value.span;
+    p.image = evaluate(value);
+    const Domain own = domain(*p.image);
+    if (own.size() > 3)
+      context_.report.fail(value.span, fmt::format("{} has rank {}: one image above the other has one dimension more, "
+                                                   "and 4 are the most",
+                                                   base::quoted(value.span.text(), 40), own.size()));
+    const i64 at = static_cast<i64>(pieces.size());
+    p.start.push_back(graph_.size(at));
+    p.stride.push_back(1);
+    p.count.push_back(graph_.size(1));
+    p.extent.emplace_back(graph_.size(at + 1));
+    for (std::size_t d = 0; d < own.size(); ++d) {
+      const SizeId first = pieces.empty() ? own[d] : domain(*pieces[0].image).at(d);
+      const auto difference = graph_.constant(extents_.subtract(value.span, own[d], first));
+      if (difference && *difference != 0)
+        context_.report.fail(value.span,
+                             fmt::format("the images have other extents: {} and {} in dimension {}: expected the same",
+                                         graph_.to_string(first), graph_.to_string(own[d]), d));
+      p.start.emplace_back();
+      p.stride.push_back(1);
+      p.count.push_back(own[d]);
+      p.extent.emplace_back(own[d]);
+    }
+    pieces.push_back(std::move(p));
+  });
+  return joined(std::move(pieces), "stacked", e.span);
+}
+
+// NAME(k = lo..hi) ( image ): point by point over the images, the part that all have; or over scalars.
+Image ImageEvaluator::over_images(const Expr& e) {
+  const Expr& value = *e.args[0];
+  std::vector<Image> images;
+  each_round(e.ranges, e.span, [&] { images.push_back(any_image(value)); });
+  const Image& first = images.front();
+  const bool scalars = std::all_of(images.begin(), images.end(), [](const Image& i) { return i.scalar; });
+  Domain common = domain(first);
+  for (const Image& image : images) {
+    if (image.record != nullptr)
+      context_.report.fail(value.span,
+                           fmt::format("{} takes images of numbers, but {} is {}", base::quoted(e.name.text),
+                                       base::quoted(value.span.text(), 40), describe_image(image)),
+                           {{},
+                            fmt::format("choose a field: {}.{}", std::string(value.span.text().substr(0, 40)),
+                                        image.record->format.fields[0].name)});
+    if (image.scalar != first.scalar || domain(image).size() != common.size())
+      context_.report.fail(value.span,
+                           fmt::format("{} takes images of one rank: expected {}, found {}", base::quoted(e.name.text),
+                                       describe_image(first), describe_image(image)));
+    for (std::size_t d = 0; d < common.size(); ++d) common[d] = extents_.least(e.span, common[d], domain(image)[d]);
+  }
+  std::vector<Scalar> terms;
+  for (const Image& image : images) {
+    const ir::StageId stage = image.stages[0];
+    const ir::ExprId read =
+        scalars ? ir::value(graph_, stage)
+                : ir::access(graph_, stage, std::vector<ir::Index>(common.size()), std::vector<Border>(common.size()));
+    terms.push_back({read, graph_.stage(stage).type});
+  }
+  PointEvaluator evaluator(context_);
+  const Scalar all = evaluator.reduced_to_one(e, terms);
+  const ir::ExprId body = evaluator.made(e.span, evaluator.converted(all, all.type), all.type).e;
+  if (scalars) return single(body, e);
+  extents_.check_count(e.span, common);
+  const std::vector<i64> margin(common.size(), 0);
+  return {nullptr, {add_point(std::string(e.name.text), all.type, common, body, margin, margin, e.span)}, {}};
+}
+
+}  // namespace tessera::lang
