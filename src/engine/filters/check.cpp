@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "data/border.hpp"
+#include "data/element.hpp"
 
 namespace tessera::engine {
 namespace {
@@ -35,6 +36,8 @@ constexpr Bounds bounds[] = {{"sigma", 0, 5000, "0 to 5000 points"},
                              {"ratio", 1.0001, 1000, "1.0001 to 1000"},
                              {"derivative", 0, 2, "0 to 2"},
                              {"least", 1e-30, 1e30, "1e-30 to 1e30"},
+                             {"percent", 0, 100, "0 to 100"},
+                             {"rank", -most_weights, most_weights, "the place of an element, or -1 for the largest"},
                              {"anchor", -1, most_weights, "the index of a weight, or -1 for the middle"}};
 
 void check_number(const FilterOption& option, double value) {
@@ -140,6 +143,16 @@ void check_weights(const std::string& name, const Array& table, int rank, i64 mo
   if (!finite) fail(fmt::format("{} holds a weight that is no finite number, such as NaN", name));
 }
 
+bool holds_more_than_zeros(const Array& table) {
+  const Array host = table.to_host();
+  const Array dense = host.contiguous() ? host : host.clone();
+  const ElementType type = dense.format().scalar;
+  const auto* const first = static_cast<const std::byte*>(dense.data());
+  for (i64 k = 0; k < dense.count(); ++k)
+    if (load_element(type, first + k * static_cast<i64>(size_of(type))) != 0) return true;
+  return false;
+}
+
 void check_tables(const FilterRequest& request, const FilterInfo& info, int rank) {
   for (const auto& [name, table] : request.tables) {
     const bool known = std::any_of(info.options.begin(), info.options.end(),
@@ -148,8 +161,11 @@ void check_tables(const FilterRequest& request, const FilterInfo& info, int rank
     check_weights(name, table, rank, is_masked(request) ? most_weights_with_mask : most_weights);
   }
   for (const FilterOption& o : info.options)
-    if (o.type == "table" && !request.tables.contains(o.name))
+    if (o.type == "table" && o.value.empty() && !request.tables.contains(o.name))
       fail(fmt::format("filter {} needs {}: {}", base::quoted(info.name), o.name, o.summary));
+  const auto footprint = request.tables.find("footprint");
+  if (footprint != request.tables.end() && !holds_more_than_zeros(footprint->second))
+    fail("footprint holds nothing but zeros, expected an element that counts");
   const auto anchor = request.numbers.find("anchor");
   const auto kernel = request.tables.find("kernel");
   if (anchor == request.numbers.end() || kernel == request.tables.end()) return;
