@@ -88,8 +88,8 @@ def test_footprints_written_out_and_parts(tessera, numbers):
     x = image(numbers, "u1", (40, 50))
     cross = numpy.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
     expected = ndimage.median_filter(x, footprint=cross, mode="mirror")
-    numpy.testing.assert_array_equal(filtered(tessera, "median", x, "--footprint", "0 1 0; 1 1 1; 0 1 0"), expected)
-    valid = filtered(tessera, "median", x, "--footprint", "0 1 0; 1 1 1; 0 1 0", "--extent", "valid")
+    numpy.testing.assert_array_equal(filtered(tessera, "median", x, "--footprint", "0,1,0; 1,1,1; 0,1,0"), expected)
+    valid = filtered(tessera, "median", x, "--footprint", "0,1,0; 1,1,1; 0,1,0", "--extent", "valid")
     numpy.testing.assert_array_equal(valid, expected[1:-1, 1:-1])
 
 
@@ -97,10 +97,10 @@ def test_footprints_written_out_and_parts(tessera, numbers):
     ("words", "said"),
     [
         (("percentile", "--percent", "101"), "percent 101 cannot be used, expected 0 to 100"),
-        (("rank", "--rank", "9"), "the rank is 9: expected at most 8, as the window has 9 elements"),
+        (("rank", "--rank", "9"), "rank 9 cannot be used, expected -9 to 8, as the window has 9 elements"),
         (("rank", "--rank", "0.5"), "rank 0.5 cannot be used, expected a whole number"),
-        (("median", "--footprint", "0 0; 0 0"), "footprint holds nothing but zeros, expected an element that counts"),
-        (("erode", "--footprint", "1 1; 1 1"), "has no option --footprint"),
+        (("median", "--footprint", "0,0; 0,0"), "footprint holds nothing but zeros, expected an element that counts"),
+        (("erode", "--footprint", "1,1; 1,1"), "has no option --footprint"),
     ],
 )
 def test_what_cannot_be_used(tessera, words, said):

@@ -143,14 +143,37 @@ void check_weights(const std::string& name, const Array& table, int rank, i64 mo
   if (!finite) fail(fmt::format("{} holds a weight that is no finite number, such as NaN", name));
 }
 
-bool holds_more_than_zeros(const Array& table) {
+// Elements that are not 0.
+i64 counted(const Array& table) {
   const Array host = table.to_host();
   const Array dense = host.contiguous() ? host : host.clone();
   const ElementType type = dense.format().scalar;
   const auto* const first = static_cast<const std::byte*>(dense.data());
+  i64 count = 0;
   for (i64 k = 0; k < dense.count(); ++k)
-    if (load_element(type, first + k * static_cast<i64>(size_of(type))) != 0) return true;
-  return false;
+    count += load_element(type, first + k * static_cast<i64>(size_of(type))) != 0 ? 1 : 0;
+  return count;
+}
+
+// The place of an element in the order of a window has to be one.
+void check_rank(const FilterRequest& request, int rank) {
+  const auto footprint = request.tables.find("footprint");
+  const bool shaped = footprint != request.tables.end();
+  if (shaped && counted(footprint->second) == 0)
+    fail("footprint holds nothing but zeros, expected an element that counts");
+  const auto given = request.numbers.find("rank");
+  if (given == request.numbers.end()) return;
+  const auto radius = request.numbers.find("radius");
+  double count = 1;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
+    const std::vector<double>& radii = radius == request.numbers.end() ? std::vector<double>{1} : radius->second.values;
+    count *= 2 * (radii.size() == 1 ? radii[0] : radii[d]) + 1;
+  }
+  if (shaped) count = static_cast<double>(counted(footprint->second));
+  const double place = given->second.values[0];
+  if (place < -count || place >= count)
+    fail(fmt::format("rank {} cannot be used, expected {} to {}, as the window has {} elements", place, -count,
+                     count - 1, count));
 }
 
 void check_tables(const FilterRequest& request, const FilterInfo& info, int rank) {
@@ -163,9 +186,7 @@ void check_tables(const FilterRequest& request, const FilterInfo& info, int rank
   for (const FilterOption& o : info.options)
     if (o.type == "table" && o.value.empty() && !request.tables.contains(o.name))
       fail(fmt::format("filter {} needs {}: {}", base::quoted(info.name), o.name, o.summary));
-  const auto footprint = request.tables.find("footprint");
-  if (footprint != request.tables.end() && !holds_more_than_zeros(footprint->second))
-    fail("footprint holds nothing but zeros, expected an element that counts");
+  check_rank(request, rank);
   const auto anchor = request.numbers.find("anchor");
   const auto kernel = request.tables.find("kernel");
   if (anchor == request.numbers.end() || kernel == request.tables.end()) return;
