@@ -17,6 +17,7 @@ from typing import Any
 FOLDER = Path(__file__).parent / "tessera"
 FILES = {  # by what they do, so that no file is too long to read
     "smooth": ("that smooth", ["gaussian", "box", "median", "bilateral"]),
+    "order": ("that choose by order", ["percentile", "rank"]),
     "detail": ("that show what changes", ["unsharp", "sobel", "laplacian", "canny", "harris"]),
     "frequency": ("of frequencies", ["lowpass", "highpass", "bandpass"]),
     "window": ("of weights and extremes", ["convolve", "correlate", "erode", "dilate"]),
@@ -26,7 +27,7 @@ FILES = {  # by what they do, so that no file is too long to read
         ["difference_of_gaussians", "laplacian_of_gaussian", "gaussian_derivative", "deviation", "local_contrast"],
     ),
 }
-DEFAULT = {"border": "None", "kernel": ""}
+DEFAULT = {"border": "None", "kernel": "", "footprint": "None"}
 FIRST = {  # the option that may be given without its name
     "gaussian": ["sigma"],
     "bilateral": ["sigma", "range"],
@@ -38,6 +39,8 @@ FIRST = {  # the option that may be given without its name
     "bandpass": ["low", "high"],
     "box": ["radius"],
     "median": ["radius"],
+    "percentile": ["percent"],
+    "rank": ["rank"],
     "erode": ["radius"],
     "dilate": ["radius"],
     "opening": ["radius"],
@@ -129,6 +132,11 @@ def described(f: dict[str, Any], options: list[dict[str, Any]]) -> str:
             )
         elif o["type"] == "table":
             summary = "The weights, finite numbers, of the rank of the image, larger than it or not."
+            if o["name"] == "footprint":
+                summary = (
+                    "Which elements count in place of a box, those that are not 0: of the rank of the image, its middle "
+                    "(n // 2) on the point."
+                )
         out += entry(o["name"], kind, summary)
         if o["type"] == "border":
             out += "\n" + textwrap.indent(BORDERS, "    ") + "\n"

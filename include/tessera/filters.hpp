@@ -13,7 +13,7 @@
 //   canny, harris, highpass, bandpass, deviation, local_contrast, difference_of_gaussians, laplacian_of_gaussian,
 //   gaussian_derivative) give float, or double of a double. `type` asks for another one. bool counts as uint8, 0 and 1.
 //   Arithmetic is in float, of int32, uint32 and double in double, and in `arithmetic` where that is given; median,
-//   erode, dilate and what is made of these keep the type.
+//   percentile, rank, erode, dilate and what is made of these keep the type.
 // - A border constant(k) continues the image in the type of the arithmetic: k need be no value of the image's type.
 // - gaussian, box, convolve and correlate take a `mask`: scalars of the image's shape, where the image lies, or of its
 //   last dimensions (one mask for all slices of a volume, for all volumes of a series), which say how certain each
@@ -52,9 +52,9 @@ enum class Extent { same, valid, full };
 // What becomes of alpha, the field "a" of two or four:
 //   weighted    colours count by their alpha: they are multiplied by it, filtered and divided by the filtered alpha, 0
 //               where that is 0; alpha is filtered with them. So nothing of a transparent point's colour is seen.
-//               median, erode, dilate, opening and closing choose values, of alpha too, and take the colour of a
-//               transparent point for 0. Of derivatives, measures, tophat, blackhat, morphological_gradient and weights
-//               whose sum is 0 alpha is kept.
+//               median, percentile, rank, erode, dilate, opening and closing choose values, of alpha too, and take the
+//               colour of a transparent point for 0. Of derivatives, measures, tophat, blackhat, morphological_gradient
+//               and weights whose sum is 0 alpha is kept.
 //   kept        alpha stays as it is, every colour is filtered by itself
 //   associated  colours are multiplied by alpha already: it is filtered as they are
 enum class Alpha { weighted, kept, associated };
@@ -110,12 +110,53 @@ struct GaussianOptions {
   RunOptions run = {};
 };
 
-struct WindowOptions {  // of box, deviation, median, erode, dilate and what is made of these; masks are for box
+struct WindowOptions {  // of box, deviation, erode, dilate and what is made of these; masks are for box
   PerAxis radius = 1;   // of the window, 2 radius + 1 points along each axis
   Borders border = {};
   Array mask = {};  // certainties
   bool ignore_nan = false;
   std::vector<double> nodata = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
+// A footprint has the rank of the image and says which elements of a window count, those that are not 0; the one in the
+// middle, at n/2, stands on the point. Its elements are finite scalars of any type, at most 2^22.
+struct MedianOptions {
+  PerAxis radius = 1;    // of the window, 2 radius + 1 points along each axis
+  Array footprint = {};  // in place of the box
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
+struct PercentileOptions {
+  PerAxis radius = 1;
+  double percent =
+      50;  // of the n elements of the window that lie below: the one at floor(n percent / 100), 100 the last
+  Array footprint = {};  // in place of the box
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
+struct RankOptions {
+  PerAxis radius = 1;
+  double rank = 0;       // 0 is the least element of a window, -1 the largest
+  Array footprint = {};  // in place of the box
+  Borders border = {};
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
@@ -267,7 +308,10 @@ struct BandpassOptions {
 
 Array gaussian(const Array& image, const GaussianOptions& = {});
 Array box(const Array& image, const WindowOptions& = {});
-Array median(const Array& image, const WindowOptions& = {});
+Array median(const Array& image, const MedianOptions& = {});
+// Elements of a window at a place in their order. They choose a value, as median does; where one is NaN, it is NaN.
+Array percentile(const Array& image, const PercentileOptions& = {});
+Array rank(const Array& image, const RankOptions& = {});
 Array erode(const Array& image, const WindowOptions& = {});
 Array dilate(const Array& image, const WindowOptions& = {});
 // Erosion, then dilation, and the other way round.

@@ -106,7 +106,7 @@ void Options::set(const std::string& name, nb::handle value) {
         tsr_options_set(handle, key, std::string(static_cast<const char*>(bytes.data()), bytes.size()).c_str()));
   }
   if (PyBool_Check(value.ptr()) != 0) return check(tsr_options_set(handle, key, value.ptr() == Py_True ? "1" : "0"));
-  const bool tensor = name == "kernel" || name.starts_with("table.");
+  const bool tensor = name == "kernel" || name == "footprint" || name.starts_with("table.");
   if (tensor && is_array(value)) {
     Taken taken;
     take_array(value.ptr(), key, false, taken);

@@ -56,6 +56,7 @@ from tessera._filter_types import FilterInfo, OptionInfo, explain_filter, filter
 from tessera._filters_detail import canny, harris, laplacian, sobel, unsharp
 from tessera._filters_frequency import bandpass, highpass, lowpass
 from tessera._filters_morphology import blackhat, closing, morphological_gradient, opening, tophat
+from tessera._filters_order import percentile, rank
 from tessera._filters_scale import (
     deviation,
     difference_of_gaussians,
@@ -210,9 +211,11 @@ __all__ = [
     "morphological_gradient",
     "opening",
     "over",
+    "percentile",
     "pipeline",
     "pow",
     "power",
+    "rank",
     "repeat",
     "rint",
     "round",

@@ -134,8 +134,8 @@ def as_given(option: str, value: Any) -> Any:
         return _borders.text(value)
     if option in ("type", "arithmetic"):
         return _options.type_name(value)
-    if option == "kernel":
-        return _options.weights(value, "kernel")
+    if option in ("kernel", "footprint"):
+        return _options.weights(value, option)
     return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 

@@ -232,6 +232,7 @@ def median(
     image: A,
     radius: PerAxis = 1,
     *,
+    footprint: Any = None,
     border: Border | None = None,
     extent: Extent = "same",
     type: Any = None,
@@ -256,6 +257,9 @@ def median(
         1 to 4 dimensions, slowest first, besides that of its channels.
     radius : number, or one for each axis
         Of the window, in points: one for all axes, or one for each.
+    footprint : array of numbers
+        Which elements count in place of a box, those that are not 0: of the rank of the image, its middle (n //
+        2) on the point.
     border : str or sequence of str
         What is read outside of the image, a mode or one for each axis: mirror where none is given,
         "constant(0)" for a full extent.
@@ -304,6 +308,7 @@ def median(
     """
     options = {
         "radius": radius,
+        "footprint": footprint,
         "border": border,
         "extent": extent,
         "type": type,

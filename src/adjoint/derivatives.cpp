@@ -8,6 +8,7 @@
 #include "data/element.hpp"
 #include "ir/build.hpp"
 #include "ir/reductions.hpp"
+#include "ir/variables.hpp"
 
 namespace tessera::adjoint {
 
@@ -115,22 +116,6 @@ std::pair<ExprId, ExprId> of_two(const Arithmetic& m, Op op, ExprId a, ExprId b,
   }
 }
 
-// The expression with other variables, in offsets, too.
-ExprId renamed(Graph& g, ExprId root, const std::map<std::uint32_t, std::uint32_t>& fresh) {
-  return ir::rewrite(g, root, [&](ExprId, const ExprNode& node) {
-    ExprNode own = node;
-    if (own.op == Op::var)
-      if (const auto at = fresh.find(static_cast<std::uint32_t>(own.ivalue)); at != fresh.end())
-        own.ivalue = at->second;
-    for (ir::Index& i : own.index) {
-      for (auto& [v, factor] : i.vars)
-        if (const auto at = fresh.find(v); at != fresh.end()) v = at->second;
-      std::sort(i.vars.begin(), i.vars.end());
-    }
-    return g.expr(std::move(own));
-  });
-}
-
 bool is_step(Op op) {
   return op == Op::floor || op == Op::ceil || op == Op::round || op == Op::trunc;
 }
@@ -217,13 +202,11 @@ void Reverse::derive(ir::StageId s, ExprId e, ExprId amount, std::map<ExprId, Ex
     }
     case Op::reduce_sum: {
       // Variables of its own: what is passed on may hold the window itself, around which its variables mean others.
+      ir::VariableNames names;
       std::vector<ir::Var> all = vars;
-      std::map<std::uint32_t, std::uint32_t> fresh;
-      for (const ir::Var& v : n.vars) {
-        fresh[v.id] = graph_.new_var();
-        all.push_back({fresh[v.id], v.lo, v.hi});
-      }
-      return walk(s, renamed(graph_, n.args[0], fresh), amount, all);
+      const std::vector<ir::Var> own = ir::fresh_variables(graph_, n.vars, names);
+      all.insert(all.end(), own.begin(), own.end());
+      return walk(s, ir::renamed(graph_, n.args[0], names), amount, all);
     }
     default:
       break;

@@ -102,6 +102,12 @@ double total_of(const Graph& graph, const std::vector<ExprId>& roots, Cost cost)
   return total;
 }
 
+// Of every element of a window.
+double step_cost(Op reduction, double terms) {
+  if (reduction == Op::reduce_pick) return 3;
+  return reduction == Op::reduce_median || reduction == Op::reduce_rank ? 2 * terms : 1;
+}
+
 }  // namespace
 
 double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
@@ -116,7 +122,7 @@ double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
       same_in_all.insert(&node);
   }
   return total_of(graph, roots, [&](const ExprNode& node, double terms) {
-    if (is_reduction(node.op)) return terms * (node.op == Op::reduce_median ? 2 * terms : 1);
+    if (is_reduction(node.op)) return terms * step_cost(node.op, terms);
     if (same_in_all.contains(&node)) return node.op == Op::lookup ? 0.5 : 0;
     return price(node);
   });
@@ -151,7 +157,7 @@ double instruction_count(const Graph& graph, const std::vector<ExprId>& roots, b
       if (graph.node(a).op == Op::mul && users[a.id] == 1 && absorbed.insert(&graph.node(a)).second) break;
   }
   return total_of(graph, roots, [&](const ExprNode& node, double terms) {
-    if (is_reduction(node.op)) return terms * (node.op == Op::reduce_median ? 2 * terms : 1);
+    if (is_reduction(node.op)) return terms * step_cost(node.op, terms);
     if (node.op == Op::access || absorbed.contains(&node)) return 0.0;
     if (node.op == Op::fast_exp) return exponential_of_device;
     return divides_exactly(graph, node) ? 1.0 : price(node);

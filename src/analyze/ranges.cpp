@@ -214,7 +214,10 @@ Range Ranges::compute(const ExprNode& node) {
     case Op::reduce_min:
     case Op::reduce_max:
     case Op::reduce_median:
+    case Op::reduce_rank:
       return fit(arg(0));
+    case Op::reduce_pick:
+      return fit(join(arg(2), {0, 0}));
     case Op::reduce_any:
     case Op::reduce_all:
       return {0, 1};

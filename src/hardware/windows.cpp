@@ -1,4 +1,4 @@
-// Reductions as trees of their terms, medians as networks.
+// Reductions as trees of their terms, medians and ranks as networks, choices as selections.
 #include "hardware/windows.hpp"
 
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include "analyze/expressions.hpp"
 #include "hardware/grids.hpp"
 #include "ir/build.hpp"
+#include "rewrite/choose.hpp"
 #include "rewrite/median.hpp"
 
 namespace tessera::hardware {
@@ -13,18 +14,6 @@ namespace tessera::hardware {
 namespace {
 
 constexpr i64 most_terms = 4096;
-
-std::vector<ir::ExprId> terms_of(ir::Graph& graph, const ir::ExprNode& reduction) {
-  std::vector<ir::ExprId> terms;
-  std::vector<std::pair<std::uint32_t, i64>> at;
-  for (const ir::Var& v : reduction.vars) at.push_back({v.id, v.lo});
-  for (;;) {
-    terms.push_back(ir::substitute(graph, reduction.args[0], at));
-    std::size_t d = at.size();
-    while (d-- > 0 && ++at[d].second > reduction.vars[d].hi) at[d].second = reduction.vars[d].lo;
-    if (d == static_cast<std::size_t>(-1)) return terms;
-  }
-}
 
 }  // namespace
 
@@ -38,8 +27,13 @@ void write_windows_out(ir::Graph& graph) {
         refuse(graph.stage(s),
                fmt::format("a window of {} terms; expected {} at most", analyze::term_count(node), most_terms));
       const ir::ExprNode reduction = node;
-      if (reduction.op == ir::Op::reduce_median)
-        return rewrite::median_network(graph, reduction.type, rank, terms_of(graph, reduction));
+      if (reduction.op == ir::Op::reduce_pick) return rewrite::selections(graph, reduction);
+      if (reduction.op == ir::Op::reduce_median || reduction.op == ir::Op::reduce_rank) {
+        const rewrite::RankTerms list = rewrite::rank_terms(graph, reduction);
+        if (list.rank)
+          return rewrite::rank_network(graph, reduction.type, rank, list.terms, static_cast<std::size_t>(*list.rank));
+        return rewrite::rank_choice(graph, reduction.type, rank, list.terms, reduction.args[1]);
+      }
       const ir::ExprId kept = graph.expr(reduction);
       return ir::unroll(graph, kept, most_terms).value_or(kept);
     });

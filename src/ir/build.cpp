@@ -349,7 +349,10 @@ ExprId lookup(Graph& g, std::size_t table, std::vector<ExprId> indices) {
   return fold(g, std::move(n));
 }
 
-ExprId reduce(Graph& g, Op op, std::vector<Var> vars, ExprId body) {
+namespace {
+
+// A reduction without its operands, its ranges looked at.
+ExprNode reduction(Op op, std::vector<Var> vars) {
   if (!is_reduction(op)) throw Error(ErrorClass::internal, fmt::format("'{}' is no reduction", name_of(op)));
   if (vars.empty()) throw Error(ErrorClass::compile, fmt::format("'{}' has no range to run over", name_of(op)));
   i64 count = 1;
@@ -363,13 +366,40 @@ ExprId reduce(Graph& g, Op op, std::vector<Var> vars, ExprId body) {
     if (__builtin_sub_overflow(v.hi, v.lo, &extent) || extent >= max_window || (count *= extent + 1) > max_window)
       throw Error(ErrorClass::compile, fmt::format("'{}' runs over more than {} points", name_of(op), max_window));
   }
-  const bool logical = op == Op::reduce_any || op == Op::reduce_all;
-  const ElementType given = g.node(body).type;
   ExprNode n;
   n.op = op;
-  n.args = {logical ? truth(g, body) : convert(g, promote(given, given), body)};
-  n.type = g.node(n.args[0]).type;
   n.vars = std::move(vars);
+  return n;
+}
+
+ExprId promoted(Graph& g, ExprId e) {
+  const ElementType given = g.node(e).type;
+  return convert(g, promote(given, given), e);
+}
+
+}  // namespace
+
+ExprId reduce(Graph& g, Op op, std::vector<Var> vars, ExprId body) {
+  ExprNode n = reduction(op, std::move(vars));
+  if (arity_of(op) != 1)
+    throw Error(ErrorClass::internal, fmt::format("'{}' has more operands than a body", name_of(op)));
+  const bool logical = op == Op::reduce_any || op == Op::reduce_all;
+  n.args = {logical ? truth(g, body) : promoted(g, body)};
+  n.type = g.node(n.args[0]).type;
+  return g.expr(std::move(n));
+}
+
+ExprId reduce_rank(Graph& g, std::vector<Var> vars, ExprId body, ExprId rank) {
+  ExprNode n = reduction(Op::reduce_rank, std::move(vars));
+  n.args = {promoted(g, body), as_index(g, rank)};
+  n.type = g.node(n.args[0]).type;
+  return g.expr(std::move(n));
+}
+
+ExprId reduce_pick(Graph& g, std::vector<Var> vars, ExprId key, ExprId taken, ExprId value) {
+  ExprNode n = reduction(Op::reduce_pick, std::move(vars));
+  n.args = {promoted(g, key), truth(g, taken), promoted(g, value)};
+  n.type = g.node(n.args[2]).type;
   return g.expr(std::move(n));
 }
 
@@ -415,7 +445,7 @@ Op step_of(Op reduction) {
 
 std::optional<ExprId> unroll(Graph& g, ExprId reduction, i64 limit) {
   const ExprNode n = g.node(reduction);
-  if (!is_reduction(n.op) || n.op == Op::reduce_median) return std::nullopt;
+  if (!is_reduction(n.op) || n.op == Op::reduce_median || arity_of(n.op) != 1) return std::nullopt;
   const Op step = step_of(n.op);
   i64 count = 1;
   for (const Var& v : n.vars) {

@@ -31,6 +31,10 @@ ExprId gather(Graph&, StageId, std::vector<ExprId> indices);  // indices of any 
 ExprId lookup(Graph&, std::size_t table, std::vector<ExprId> indices);
 // Promotes the body (u8 sums in i32). Throws Error(compile) for an empty range or more than max_window points.
 ExprId reduce(Graph&, Op, std::vector<Var>, ExprId body);
+// The element of a rank (of any type, converted to i32), from below: reduce_rank.
+ExprId reduce_rank(Graph&, std::vector<Var>, ExprId body, ExprId rank);
+// The value that goes along with the least key of those that are taken: reduce_pick. Key and value are promoted.
+ExprId reduce_pick(Graph&, std::vector<Var>, ExprId key, ExprId taken, ExprId value);
 constexpr i64 max_window = i64{1} << 24;
 constexpr i64 max_offset = i64{1} << 30;  // offsets, scales, coefficients and bounds of variables, in magnitude
 
@@ -39,10 +43,10 @@ constexpr i64 max_offset = i64{1} << 30;  // offsets, scales, coefficients and b
 ExprId fold(Graph&, ExprNode);
 // The expression with reduction variables replaced by values, in offsets and indices too.
 ExprId substitute(Graph&, ExprId, const std::vector<std::pair<std::uint32_t, i64>>& values);
-// The operation of two operands that a reduction repeats: add for a sum, bit_or for any. The median has none:
-// Error(internal).
+// The operation of two operands that a reduction repeats: add for a sum, bit_or for any. Median, rank and pick have
+// none: Error(internal).
 Op step_of(Op reduction);
-// A reduction other than the median written out in the interpreter's order; at most `limit` terms, else nothing.
+// A reduction that repeats an operation, written out in the interpreter's order; at most `limit` terms, else nothing.
 std::optional<ExprId> unroll(Graph&, ExprId reduction, i64 limit);
 
 // The least and the largest value of an integer or boolean type.

@@ -97,6 +97,10 @@ using StageId = std::uint32_t;
 //   reduce_*    over `vars`, first variable outermost; args: body. The sum starts with the first term, not with 0.
 //               reduce_any, reduce_all take and give boolean. reduce_median: the element of rank (n-1)/2 from below
 //               for integers and floats alike (n is usually odd); NaN where an element is one.
+//   reduce_rank args: body, rank (i32, the same for all elements): the element of that rank from below, 0 the least
+//               one; ranks beyond 0..n-1 are clamped; NaN where an element is one.
+//   reduce_pick args: key, taken (boolean), value: the value of the element with the least key among those that are
+//               taken, of several the first one; a NaN comes behind all numbers; 0 where none is taken.
 // clang-format off
 #define TESSERA_OPS(X)                                                                                                \
   X(constant, 0, "const") X(access, 0, "access") X(coord, 0, "coord") X(extent, 0, "extent")                          \
@@ -116,7 +120,8 @@ using StageId = std::uint32_t;
   X(lt, 2, "lt") X(le, 2, "le") X(eq, 2, "eq") X(ne, 2, "ne")                                                         \
   X(select, 3, "select")                                                                                              \
   X(reduce_sum, 1, "sum") X(reduce_prod, 1, "prod") X(reduce_min, 1, "rmin") X(reduce_max, 1, "rmax")                 \
-  X(reduce_median, 1, "median") X(reduce_any, 1, "any") X(reduce_all, 1, "all")
+  X(reduce_median, 1, "median") X(reduce_rank, 2, "rank") X(reduce_pick, 3, "pick")                                  \
+  X(reduce_any, 1, "any") X(reduce_all, 1, "all")
 // clang-format on
 
 enum class Op : std::uint8_t {

@@ -292,7 +292,13 @@ class Verifier {
         fail(fmt::format("a reduction runs over more than {} points", max_window));
     }
     const bool logical = n.op == Op::reduce_any || n.op == Op::reduce_all;
-    require(n.type == g_.node(n.args[0]).type, "a reduction has the type of its body");
+    const auto operand = [&](std::size_t k) { return g_.node(n.args[k]).type; };
+    if (n.op == Op::reduce_pick) {
+      if (!is_arithmetic(operand(0))) wrong_type(n, operand(0));
+      require(operand(1) == ElementType::boolean, "whether an element is taken is a boolean");
+    }
+    require(n.op != Op::reduce_rank || operand(1) == ElementType::i32, "a rank is int32");
+    require(n.type == operand(n.op == Op::reduce_pick ? 2 : 0), "a reduction has the type of its body");
     if (logical ? n.type != ElementType::boolean : !is_arithmetic(n.type)) wrong_type(n, n.type);
   }
 

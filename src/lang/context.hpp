@@ -40,6 +40,7 @@ struct Image {
   std::vector<ir::StageId> stages;
   std::vector<Border> borders;  // of a vector function's argument that came with a mode: one per dimension; else empty
   bool scalar = false;          // one number, made of reductions of images: its stage has one element
+  bool place = false;           // such numbers, an index for each dimension: a stage for each
 };
 
 struct Parameter {

@@ -41,11 +41,12 @@ constexpr std::array<IntegerFunction, 5> integer_functions = {{{"popcount", Inte
                                                                {"hadd", IntegerFunction::hadd, 2},
                                                                {"rhadd", IntegerFunction::rhadd, 2}}};
 
-constexpr std::array<Reduction, 7> reductions = {{{"sum", Op::reduce_sum},
+constexpr std::array<Reduction, 8> reductions = {{{"sum", Op::reduce_sum},
                                                   {"prod", Op::reduce_prod},
                                                   {"min", Op::reduce_min},
                                                   {"max", Op::reduce_max},
                                                   {"median", Op::reduce_median},
+                                                  {"rank", Op::reduce_rank, true},
                                                   {"any", Op::reduce_any},
                                                   {"all", Op::reduce_all}}};
 

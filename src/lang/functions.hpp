@@ -38,6 +38,7 @@ const IntegerFunction* find_integer_function(std::string_view);
 struct Reduction {
   std::string_view name;
   ir::Op op;
+  bool ranked = false;  // a rank stands before the indices: rank(k; i = lo..hi)
 };
 const Reduction* find_reduction(std::string_view);
 

@@ -6,6 +6,7 @@
 #include "ir/build.hpp"
 #include "plan/groups/groups.hpp"
 #include "plan/plan.hpp"
+#include "rewrite/choose.hpp"
 #include "rewrite/nans.hpp"
 #include "rewrite/parts.hpp"
 #include "rewrite/rebuild.hpp"
@@ -88,6 +89,7 @@ Plan make_plan(ir::Graph graph, const Options& options, const machine::Machine& 
   pass([&] { rewrite::separate_fields(graph); });
   pass([&] { compute_outputs(graph); });
   pass([&] { rewrite::guard_medians(graph); });
+  pass([&] { rewrite::take_choices(graph, plan.remarks); });
   machine::Machine able = device;
   able.transforms = device.transforms && options.schedule == Schedule::automatic;
   able.matrices = device.matrices && options.schedule == Schedule::automatic;

@@ -226,20 +226,23 @@ double PointStage::reduce(const ir::ExprNode& n, const Instruction& in) {
     lo.push_back(v.lo);
     hi.push_back(v.hi + 1);
   }
-  std::vector<double> window;  // of a median
+  std::vector<double> window;  // of a median, of a rank
   std::vector<i64> k = lo;
   const bool once = of_sums_ == Rounding::once && n.op == Op::reduce_sum && n.type == ElementType::f32;
   const ElementType steps = once ? ElementType::f64 : n.type;
-  double sum = 0;
+  double sum = 0, least = 0;
   Size total;
-  bool first = true;
+  bool first = true, picked = false;
   do {
     for (std::size_t d = 0; d < k.size(); ++d) vars_[n.vars[d].id] = k[d];
     run(in.block);
     const double term = slots_[in.operands[0]];
-    if (sized_) add_size(n, first, sum, total, term, sizes_[in.operands[0]]);
-    if (n.op == Op::reduce_median) {
+    if (sized_) add_size(n, first, sum, total, term, sizes_[in.operands[n.op == Op::reduce_pick ? 2 : 0]]);
+    if (n.op == Op::reduce_median || n.op == Op::reduce_rank) {
       window.push_back(term);
+    } else if (n.op == Op::reduce_pick) {
+      const bool better = !picked || (!std::isnan(term) && (std::isnan(least) || term < least));
+      if (slots_[in.operands[1]] != 0 && better) picked = true, least = term, sum = slots_[in.operands[2]];
     } else {
       const double both[2] = {sum, term};
       sum = first ? term : ir::evaluate(ir::step_of(n.op), steps, steps, both);
@@ -248,12 +251,14 @@ double PointStage::reduce(const ir::ExprNode& n, const Instruction& in) {
   } while (next(k, lo, hi));
   reduced_ = total;
   if (once) return ir::evaluate(Op::convert, n.type, steps, &sum);
-  if (n.op != Op::reduce_median) return sum;
+  if (n.op != Op::reduce_median && n.op != Op::reduce_rank) return sum;
   for (const double v : window)
     if (std::isnan(v)) return v;
-  const auto middle = window.begin() + static_cast<std::ptrdiff_t>((window.size() - 1) / 2);
-  std::nth_element(window.begin(), middle, window.end());
-  return *middle + 0.0;  // -0 and 0 are equal: either may stand in the middle
+  const auto last = static_cast<i64>(window.size()) - 1;
+  const i64 rank = n.op == Op::reduce_median ? last / 2 : static_cast<i64>(slots_[in.operands[1]]);
+  const auto at = window.begin() + std::clamp<i64>(rank, 0, last);
+  std::nth_element(window.begin(), at, window.end());
+  return *at + 0.0;  // -0 and 0 are equal: either may stand there
 }
 
 }  // namespace tessera::ref

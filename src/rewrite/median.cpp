@@ -1,4 +1,5 @@
-// The median of a window, in minima and maxima that neighbouring rows share, or by bisection.
+// The element of a rank of a window, the median among them, in minima and maxima that neighbouring rows share, or by
+// bisection.
 //
 // Each row of the window is sorted first: the rows of a register block that see it share that work, since hash-consing
 // makes one node of it. Sorting the k-th elements of all rows next leaves a matrix sorted both ways, in which element
@@ -7,8 +8,13 @@
 // pair, always the pair that tells most, dropping what has too many known to be above or below it. The alternative is
 // Batcher's merge exchange over all terms; the cheaper one is taken. Nodes that the result does not need never count.
 //
-// Larger windows are bisected: the median is the largest t that at most (n-1)/2 terms are less than, found bit by bit
-// with a counting loop for each.
+// Elements that a test leaves out are the greatest value of the type, behind all others: they are no terms. The matrix
+// holds them at the ends of shorter rows (of a disc, say), where no comparison is spent on them.
+//
+// A rank that is known at the point alone is chosen among sorted terms, by the bits of the rank.
+//
+// Larger windows are bisected: the element of rank k is the largest t that at most k terms are less than, found bit by
+// bit with a counting loop for each.
 #include "rewrite/median.hpp"
 
 #include <algorithm>
@@ -20,6 +26,7 @@
 #include "analyze/expressions.hpp"
 #include "analyze/ranges.hpp"
 #include "ir/build.hpp"
+#include "ir/variables.hpp"
 
 namespace tessera::rewrite {
 
@@ -30,6 +37,7 @@ using ir::Op;
 
 namespace {
 
+constexpr std::size_t most_selected = 49;  // terms of a window that is taken pair by pair, as it is
 constexpr std::size_t most_matched = 128;  // terms of a window that is taken row by row
 using Set = std::bitset<most_matched>;
 
@@ -75,19 +83,43 @@ struct Order {
 
 class Networks {
  public:
-  Networks(Graph& graph, ElementType type, std::size_t rank) : graph_(graph), type_(type), rank_(rank) {}
+  Networks(Graph& graph, ElementType type, std::size_t rank) : graph_(graph), type_(type), rank_(rank) {
+    const double most = is_float(type) ? std::numeric_limits<double>::infinity() : ir::integer_limits(type).hi;
+    last_ = ir::constant(graph, type, most);
+  }
 
-  ExprId best(const std::vector<ExprId>& terms) {
+  ExprId best(const std::vector<ExprId>& terms, std::size_t wanted) {
     std::vector<ExprId> all = terms;
     sort(all);
-    ExprId found = all[(terms.size() - 1) / 2];
+    ExprId found = all[wanted];
+    if (terms.size() <= most_selected) {
+      Order order(terms.size(), wanted);
+      order.prune();
+      const ExprId other = select(terms, order, false);
+      if (price(other) < price(found)) found = other;
+    }
     std::vector<std::vector<ExprId>> rows = rows_of(terms);
-    if (rows.size() < 2 || rows[0].size() < 2 || terms.size() > most_matched) return found;
+    if (rows.size() < 2 || rows[0].size() < 2 || rows.size() * rows[0].size() > most_matched) return found;
     for (bool extremes : {false, true}) {
-      ExprId other = row_by_row(rows, extremes);
+      ExprId other = row_by_row(rows, wanted, extremes);
       if (price(other) < price(found)) found = other;
     }
     return found;
+  }
+
+  // The rank is a value.
+  ExprId chosen(std::vector<ExprId> terms, ExprId wanted) {
+    sort(terms);
+    const auto number = [&](std::size_t v) { return ir::constant(graph_, ElementType::i32, static_cast<double>(v)); };
+    wanted = ir::binary(graph_, Op::min, ir::binary(graph_, Op::max, wanted, number(0)), number(terms.size() - 1));
+    for (std::size_t bit = 1; terms.size() > 1; bit *= 2) {
+      const ExprId odd = ir::truth(graph_, ir::binary(graph_, Op::bit_and, wanted, number(bit)));
+      std::vector<ExprId> next;
+      for (std::size_t k = 0; k < terms.size(); k += 2)
+        next.push_back(k + 1 < terms.size() ? ir::select(graph_, odd, terms[k + 1], terms[k]) : terms[k]);
+      terms = std::move(next);
+    }
+    return terms[0];
   }
 
  private:
@@ -116,7 +148,7 @@ class Networks {
     }
   }
 
-  // Terms that read the same row, in order of columns; nothing when rows differ in length.
+  // Terms that read the same row, in order of columns; shorter rows end in what stands behind all terms.
   std::vector<std::vector<ExprId>> rows_of(const std::vector<ExprId>& terms) {
     std::map<std::vector<i64>, std::vector<ExprId>> rows;
     for (ExprId term : terms) {
@@ -128,26 +160,33 @@ class Networks {
       rows[key].push_back(term);
     }
     std::vector<std::vector<ExprId>> list;
+    std::size_t longest = 0;
     for (auto& [key, row] : rows) {
       // (Not std::stable_sort: it calls what the C++ library itself calls deprecated.)
       std::sort(row.begin(), row.end(),
                 [&](ExprId a, ExprId b) { return std::pair(column(a), a.id) < std::pair(column(b), b.id); });
       list.push_back(row);
-      if (row.size() != list[0].size()) return {};
+      longest = std::max(longest, row.size());
     }
+    for (std::vector<ExprId>& row : list) row.resize(longest, last_);
     return list;
   }
 
   i64 column(ExprId term) { return graph_.node(ir::accesses(graph_, term).front()).index.back().offset; }
 
-  ExprId row_by_row(std::vector<std::vector<ExprId>> rows, bool extremes) {
+  ExprId row_by_row(std::vector<std::vector<ExprId>> rows, std::size_t wanted_rank, bool extremes) {
     std::size_t n = rows.size(), m = rows[0].size();
     for (std::vector<ExprId>& row : rows) sort(row);
     // Element (i, j): the i-th of the j-th elements of all rows, so that it is at most those right of it and below it.
-    Order order(n * m, (n * m - 1) / 2);
+    Order order(n * m, wanted_rank);
+    std::vector<std::size_t> lengths(m);
+    for (const std::vector<ExprId>& row : rows)
+      for (std::size_t j = 0; j < m; ++j) lengths[j] += row[j] == last_ ? 0 : 1;
+    const auto is_last = [&](std::size_t a) { return a / m >= lengths[a % m]; };
     for (std::size_t a = 0; a < n * m; ++a)
       for (std::size_t b = 0; b < n * m; ++b)
-        if (a != b && a / m <= b / m && a % m <= b % m) order.above[a].set(b), order.below[b].set(a);
+        if (a != b && (is_last(a) == is_last(b) ? a / m <= b / m && a % m <= b % m : is_last(b)))
+          order.above[a].set(b), order.below[b].set(a);
     order.prune();
     std::vector<ExprId> v(n * m);
     for (std::size_t j = 0; j < m; ++j) {
@@ -196,6 +235,11 @@ class Networks {
 
   void exchange(std::vector<ExprId>& v, std::size_t i, std::size_t k) {
     ExprId a = v[i], b = v[k];
+    if (a == last_) std::swap(a, b);
+    if (b == last_) {
+      v[i] = a, v[k] = b;
+      return;
+    }
     v[i] = combine(is_float(type_) ? Op::least : Op::min, a, b);
     v[k] = combine(is_float(type_) ? Op::most : Op::max, a, b);
   }
@@ -237,6 +281,7 @@ class Networks {
   Graph& graph_;
   ElementType type_;
   std::size_t rank_;
+  ExprId last_;  // behind all terms
 };
 
 // ---- bisection -----------------------------------------------------------------------------------------------------
@@ -255,41 +300,25 @@ class Bisection {
 
   // Whether at most `most` terms are less than t.
   ExprId few_below(ExprId body, ExprId t, ExprId most) {
-    std::vector<ir::Var> vars = reduction_.vars;
-    ExprId terms = renamed(body, vars);
+    ir::VariableNames names;  // of its own: t has counted with others
+    std::vector<ir::Var> vars = ir::fresh_variables(graph_, reduction_.vars, names);
+    ExprId terms = ir::renamed(graph_, body, names);
     ExprId less = ir::convert(graph_, ElementType::i32, ir::binary(graph_, Op::lt, terms, t));
     return ir::binary(graph_, Op::le, ir::reduce(graph_, Op::reduce_sum, std::move(vars), less), most);
   }
 
-  // The body with variables of its own: t has counted with others, and none is bound again inside its reduction.
-  ExprId renamed(ExprId body, std::vector<ir::Var>& vars) {
-    std::map<std::uint32_t, std::uint32_t> to;
-    for (ir::Var& v : vars) v.id = to[v.id] = graph_.new_var();
-    return ir::rewrite(graph_, body, [&](ExprId, const ExprNode& node) {
-      if (node.op != Op::var && node.op != Op::access) return ExprId{};
-      ExprNode moved = node;
-      if (node.op == Op::var) {
-        auto found = to.find(static_cast<std::uint32_t>(node.ivalue));
-        if (found != to.end()) moved.ivalue = found->second;
-      }
-      for (ir::Index& index : moved.index) {
-        for (auto& [id, coefficient] : index.vars)
-          if (auto found = to.find(id); found != to.end()) id = found->second;
-        std::sort(index.vars.begin(), index.vars.end());
-      }
-      return graph_.expr(std::move(moved));
-    });
+  // How many terms are below the one that is looked for, at most.
+  ExprId rank() {
+    const ExprId last = i32(static_cast<double>(n_ - 1));
+    if (reduction_.op == Op::reduce_median) return i32(static_cast<double>((n_ - 1) / 2));
+    return ir::binary(graph_, Op::min, ir::binary(graph_, Op::max, reduction_.args[1], i32(0)), last);
   }
 
   ExprId integer() {
-    ElementType from = reduction_.type;
-    const ExprNode& body = graph_.node(body_);
-    if (body.op == Op::convert && !is_float(graph_.node(body.args[0]).type)) from = graph_.node(body.args[0]).type;
-    if (from != ElementType::boolean && !ir::embeds(from, reduction_.type)) from = reduction_.type;
-    auto [lo, hi] = ir::integer_limits(from);
+    auto [lo, hi] = values_of(graph_, body_);
     double bit = 1;
     while (lo + 2 * bit - 1 < hi) bit *= 2;
-    ExprId most = i32(static_cast<double>((n_ - 1) / 2)), t = ir::constant(graph_, reduction_.type, lo);
+    ExprId most = rank(), t = ir::constant(graph_, reduction_.type, lo);
     for (; bit >= 1; bit /= 2) {
       ExprId higher = sum(t, bit);
       t = ir::select(graph_, few_below(body_, higher, most), higher, t);
@@ -324,11 +353,11 @@ class Bisection {
       least.push_back(e == 0 ? 0 : infinite ? std::numeric_limits<double>::infinity() : std::ldexp(1.0, e - bias));
     }
     std::size_t least_table = table("least", least), unit_table = table("unit", unit);
-    i64 middle = (n_ - 1) / 2;
-    ExprId positive = few_below(body_, real(0), i32(static_cast<double>(middle)));
+    const ExprId below = rank();
+    ExprId positive = few_below(body_, real(0), below);
     ExprId sign = ir::select(graph_, positive, real(1), real(-1));
-    ExprId most =
-        ir::select(graph_, positive, i32(static_cast<double>(middle)), i32(static_cast<double>(n_ - 1 - middle)));
+    const ExprId last = i32(static_cast<double>(n_ - 1));
+    ExprId most = ir::select(graph_, positive, below, ir::binary(graph_, Op::sub, last, below));
     ExprId body = ir::binary(graph_, Op::mul, body_, sign);
     ExprId e = i32(0);
     for (int bit = exponents / 2; bit >= 1; bit /= 2) {
@@ -351,12 +380,64 @@ class Bisection {
 
 }  // namespace
 
-ExprId median_network(Graph& graph, ElementType type, std::size_t rank, const std::vector<ExprId>& terms) {
-  return Networks(graph, type, rank).best(terms);
+ir::IntegerLimits values_of(const Graph& graph, ExprId e) {
+  const ExprNode& n = graph.node(e);
+  const ir::IntegerLimits all = ir::integer_limits(n.type);
+  if (const auto v = ir::constant_value(graph, e)) return {*v, *v};
+  if (n.op == Op::convert && !is_float(graph.node(n.args[0]).type)) {
+    const ir::IntegerLimits from = values_of(graph, n.args[0]);
+    return from.lo >= all.lo && from.hi <= all.hi ? from : all;
+  }
+  if (n.op == Op::select) {
+    const ir::IntegerLimits a = values_of(graph, n.args[1]), b = values_of(graph, n.args[2]);
+    return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+  }
+  return all;
 }
 
-ExprId median_search(Graph& graph, const ExprNode& reduction) {
+ExprId rank_network(Graph& graph, ElementType type, std::size_t dimensions, const std::vector<ExprId>& terms,
+                    std::size_t rank) {
+  return Networks(graph, type, dimensions).best(terms, rank);
+}
+
+ExprId rank_choice(Graph& graph, ElementType type, std::size_t dimensions, const std::vector<ExprId>& terms,
+                   ExprId rank) {
+  return Networks(graph, type, dimensions).chosen(terms, rank);
+}
+
+ExprId rank_search(Graph& graph, const ExprNode& reduction) {
   return Bisection(graph, reduction).run();
+}
+
+RankTerms rank_terms(Graph& graph, const ExprNode& reduction) {
+  RankTerms found;
+  std::vector<std::pair<std::uint32_t, i64>> at;
+  for (const ir::Var& v : reduction.vars) at.emplace_back(v.id, v.lo);
+  for (bool more = true; more;) {
+    found.terms.push_back(ir::substitute(graph, reduction.args[0], at));
+    std::size_t d = at.size();
+    while (d > 0 && ++at[d - 1].second > reduction.vars[d - 1].hi) {
+      at[d - 1].second = reduction.vars[d - 1].lo;
+      --d;
+    }
+    more = d > 0;
+  }
+  const auto count = static_cast<i64>(found.terms.size());
+  if (reduction.op == Op::reduce_median) {
+    found.rank = (count - 1) / 2;
+  } else if (const auto rank = ir::constant_value(graph, reduction.args[1])) {
+    found.rank = std::clamp<i64>(static_cast<i64>(*rank), 0, count - 1);
+  }
+  // What a constant that nothing exceeds comes behind is found without it.
+  const bool real = is_float(reduction.type);
+  double most = -std::numeric_limits<double>::infinity();
+  for (const ExprId e : found.terms)
+    most = std::max(most, real ? std::numeric_limits<double>::infinity() : values_of(graph, e).hi);
+  std::vector<ExprId> others;
+  for (const ExprId e : found.terms)
+    if (ir::constant_value(graph, e) != most) others.push_back(e);
+  if (found.rank && *found.rank < static_cast<i64>(others.size())) found.terms = std::move(others);
+  return found;
 }
 
 i64 most_network_terms(ElementType of_values) {

@@ -62,7 +62,10 @@ bool number_of_numbers(const Graph& graph, const ExprNode& n, const std::unorder
     case Op::reduce_min:
     case Op::reduce_max:
     case Op::reduce_median:
+    case Op::reduce_rank:
       return is(0);
+    case Op::reduce_pick:
+      return is(2);
     default:
       return false;
   }
@@ -103,7 +106,8 @@ void guard_medians(Graph& graph) {
   for (StageId s = 0; s < graph.stage_count(); ++s) {
     if (!graph.stage(s).body.valid()) continue;
     const ExprId body = ir::rewrite(graph, graph.stage(s).body, [&](ExprId, const ExprNode& node) {
-      if (node.op != Op::reduce_median || !is_float(node.type) || surely_number(graph, node.args[0])) return ExprId{};
+      const bool ranked = node.op == Op::reduce_median || node.op == Op::reduce_rank;
+      if (!ranked || !is_float(node.type) || surely_number(graph, node.args[0])) return ExprId{};
       const ExprNode median = node;
       ExprId odd = operation(graph, Op::ne, ElementType::boolean, {median.args[0], median.args[0]});
       const auto any_over = [&](std::vector<ir::Var> vars) {

@@ -40,6 +40,8 @@ constexpr std::size_t most_written_nodes = 20'000;  // windows in windows multip
 // Of a sum that is looped over its columns, its rows written out: more of what need not be converted.
 constexpr i64 least_looped_terms = 56, least_converted_terms = 40, most_written_rows = 32;
 constexpr i64 least_copied_rows = 27;   // of an array of four dimensions
+constexpr i64 most_looked_at = 1024;    // of a window of which a test may leave out many elements
+constexpr i64 most_chosen_terms = 81;   // whose rank is known at the point alone: all of them are sorted
 constexpr i64 most_ordered_terms = 64;  // of a sum of floats whose order is given
 
 // The body with variable `var` replaced by a number.
@@ -68,6 +70,8 @@ ExprId bind_variables(Graph& graph, ExprId body, const std::vector<ir::Var>& var
       }
       return graph.expr(std::move(bound));
     }
+    if (node.op == Op::select)
+      if (const auto c = ir::constant_value(graph, node.args[0])) return node.args[*c != 0 ? 1 : 2];
     // Look-ups and arithmetic of constants fold here, so that table weights become plain constants.
     if (node.op == Op::lookup) {
       const ir::Table& table = graph.tables[static_cast<std::size_t>(node.ivalue)];
@@ -200,7 +204,7 @@ class WindowPass {
     bool nested = false;
     const std::vector<ExprId> body = ir::postorder(graph_, {node.args[0]});
     for (ExprId e : body) nested |= is_reduction(graph_.node(e).op);
-    if (node.op == Op::reduce_median) return positive_zero(median(node, nested, terms));
+    if (node.op == Op::reduce_median || node.op == Op::reduce_rank) return positive_zero(ranked(node, nested, terms));
     if (nested) return {};
     if (ExprId copied = of_a_copy(node); copied.valid()) return reduce(ExprNode(graph_.node(copied)));
     if (ExprId few = few_weights(node, terms); few.valid()) return few;
@@ -354,17 +358,26 @@ class WindowPass {
     return graph_.expr(std::move(outer));
   }
 
-  ExprId median(const ExprNode& node, bool nested, i64 terms) {
-    const ExprNode& body = graph_.node(node.args[0]);
-    ElementType values = body.op == Op::convert ? graph_.node(body.args[0]).type : node.type;
-    if (nested || terms > most_network_terms(values)) {
-      remarks_.push_back("median of '" + current_->name + "' is found bit by bit");
-      return median_search(graph_, node);
+  // A median, or an element of another rank.
+  ExprId ranked(const ExprNode& node, bool nested, i64 terms) {
+    if (!nested && terms <= most_looked_at) {
+      const ExprNode reduction = node;
+      const RankTerms list = rank_terms(graph_, reduction);
+      const ExprNode& first = graph_.node(list.terms.front());
+      const ElementType values = first.op == Op::convert ? graph_.node(first.args[0]).type : reduction.type;
+      const auto count = static_cast<i64>(list.terms.size());
+      const std::size_t dimensions = current_->domain.size();
+      if (list.rank && count <= most_network_terms(values))
+        return rank_network(graph_, reduction.type, dimensions, list.terms, static_cast<std::size_t>(*list.rank));
+      if (!list.rank && count <= most_chosen_terms)
+        return rank_choice(graph_, reduction.type, dimensions, list.terms, reduction.args[1]);
     }
-    return median_network(graph_, node.type, current_->domain.size(), terms_of(graph_, node));
+    remarks_.push_back(fmt::format("{} of '{}' is found bit by bit", node.op == Op::reduce_median ? "median" : "rank",
+                                   current_->name));
+    return rank_search(graph_, node);
   }
 
-  // Which of -0 and 0 stands in the middle depends on the order of comparisons; x + 0 is 0 for both.
+  // Which of -0 and 0 has a rank depends on the order of comparisons; x + 0 is 0 for both.
   ExprId positive_zero(ExprId e) {
     const ElementType type = graph_.node(e).type;
     if (!is_float(type) || numbers_ == Numbers::fast) return e;

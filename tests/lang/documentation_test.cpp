@@ -1,6 +1,7 @@
 // The programs of docs/language.md: each is compiled, run on the values that it names and compared with its results.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -72,7 +73,9 @@ TEST(Documentation, ProgramsGiveTheStatedResults) {
     for (std::size_t k = 0; k < results.size(); ++k) {
       ASSERT_EQ(results[k].values.size(), expected[k].size()) << ::testing::PrintToString(results[k].values);
       for (std::size_t i = 0; i < expected[k].size(); ++i)
-        EXPECT_NEAR(results[k].values[i], expected[k][i], 1e-6) << ::testing::PrintToString(results[k].values);
+        EXPECT_TRUE(std::abs(results[k].values[i] - expected[k][i]) <= 1e-6 ||
+                    (std::isnan(results[k].values[i]) && std::isnan(expected[k][i])))
+            << expected[k][i] << " expected " << ::testing::PrintToString(results[k].values);
     }
   }
 }

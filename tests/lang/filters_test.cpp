@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Compiled filter(const std::string& name, const Parameters& parameters = {}, const Array& kernel = {}) {
+Compiled filter(const std::string& name, const Parameters& parameters = {}, const Array& kernel = {},
+                const std::string& table = "kernel") {
   const fs::path path = fs::path(TESSERA_SOURCE_DIR) / "filters" / (name + ".forma");
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
@@ -27,7 +28,7 @@ Compiled filter(const std::string& name, const Parameters& parameters = {}, cons
   in.file_name = name + ".forma";
   in.imports_relative_to = path.parent_path().string();
   in.parameters = parameters;
-  if (!kernel.empty()) in.tables.emplace("kernel", kernel);
+  if (!kernel.empty()) in.tables.emplace(table, kernel);
   Compiled c = compile(in);
   ir::verify(c.graph);
   return c;
@@ -169,8 +170,9 @@ TEST(Filters, AreInTheStandardLayout) {
     ++count;
     // Declarations alone are made to be imported.
     const bool weighted = name.ends_with("convolve") || name.ends_with("correlate");
-    if (name != "window" && name != "kernel" && name != "frequency" && name != "masked")
-      filter(name, {}, weighted ? floats({1, 3}, {1, 2, 1}) : Array());
+    const bool shaped = name.starts_with("footprint_");
+    if (name != "window" && name != "kernel" && name != "frequency" && name != "masked" && name != "footprint")
+      filter(name, {}, weighted || shaped ? floats({1, 3}, {1, 2, 1}) : Array(), shaped ? "footprint" : "kernel");
   }
   EXPECT_GE(count, 14);
 }

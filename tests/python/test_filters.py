@@ -66,6 +66,20 @@ class Filters(unittest.TestCase):
         np.testing.assert_array_equal(ts.dilate(image, (2, 2)), seen.max(-1))
         np.testing.assert_allclose(ts.box(photo(), 2), windows(photo(), 2).mean(-1), atol=1e-6)
 
+    def test_orders(self):
+        image = photo(dtype=np.uint8)
+        seen = np.sort(windows(image, 2), -1)
+        np.testing.assert_array_equal(ts.percentile(image, 30, radius=2), seen[..., 7])
+        np.testing.assert_array_equal(ts.percentile(image, 100, radius=2), seen[..., -1])
+        np.testing.assert_array_equal(ts.rank(image, 3, radius=2), seen[..., 3])
+        np.testing.assert_array_equal(ts.rank(image, -2, radius=(2, 2)), seen[..., -2])
+        cross = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool)
+        of_cross = np.sort(windows(image, 1)[..., cross.ravel()], -1)
+        np.testing.assert_array_equal(ts.median(image, footprint=cross), of_cross[..., 2])
+        np.testing.assert_array_equal(ts.rank(image, 1, footprint=cross.tolist()), of_cross[..., 1])
+        with self.assertRaisesRegex(ts.ArgumentError, "expected -5 to 4, as the window has 5 elements"):
+            ts.rank(image, 5, footprint=cross)
+
     def test_weights(self):
         image, weights = photo(), np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9.0]])
         wanted = correlated(image, weights)

@@ -114,7 +114,8 @@ bool decides(const ir::Graph& graph) {
   return any_node(graph, [&](const ir::ExprNode& n) {
     const bool of_floats = !n.args.empty() && is_float(graph.node(n.args.back()).type);
     const bool whole = n.op == Op::floor || n.op == Op::ceil || n.op == Op::round || n.op == Op::trunc;
-    return whole || n.op == Op::gather || n.op == Op::select || (of_floats && !is_float(n.type));
+    return whole || n.op == Op::gather || n.op == Op::select || n.op == Op::reduce_pick ||
+           (of_floats && !is_float(n.type));
   });
 }
 
@@ -122,7 +123,7 @@ bool takes_extremes(const ir::Graph& graph) {
   using ir::Op;
   return any_node(graph, [](const ir::ExprNode& n) {
     return is_float(n.type) && (n.op == Op::min || n.op == Op::max || n.op == Op::reduce_min ||
-                                n.op == Op::reduce_max || n.op == Op::reduce_median);
+                                n.op == Op::reduce_max || n.op == Op::reduce_median || n.op == Op::reduce_rank);
   });
 }
 

@@ -62,6 +62,15 @@ Array weighted(const Array& image, const Array& weights, const char* name, const
   return apply(image, name, options, {{"anchor", options.anchor}}, {{"kernel", weights}});
 }
 
+// What a window holds at a place in its order: of a box, or of a footprint.
+template <class Options>
+Array in_order(const Array& image, const char* name, const Options& options, std::map<std::string, PerAxis> numbers) {
+  if (!options.footprint.empty())
+    return apply(image, name, options, std::move(numbers), {{"footprint", options.footprint}});
+  numbers.emplace("radius", options.radius);
+  return apply(image, name, options, std::move(numbers));
+}
+
 // The fields of the result by the names of the image's, where it lies on the host.
 Array renamed(const Array& result, const Format& image) {
   Format format = result.format();
@@ -91,8 +100,14 @@ Array gaussian(const Array& image, const GaussianOptions& o) {
 Array box(const Array& image, const WindowOptions& o) {
   return apply(image, "box", o, {{"radius", o.radius}});
 }
-Array median(const Array& image, const WindowOptions& o) {
-  return apply(image, "median", o, {{"radius", o.radius}});
+Array median(const Array& image, const MedianOptions& o) {
+  return in_order(image, "median", o, {});
+}
+Array percentile(const Array& image, const PercentileOptions& o) {
+  return in_order(image, "percentile", o, {{"percent", o.percent}});
+}
+Array rank(const Array& image, const RankOptions& o) {
+  return in_order(image, "rank", o, {{"rank", o.rank}});
 }
 Array erode(const Array& image, const WindowOptions& o) {
   return apply(image, "erode", o, {{"radius", o.radius}});

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "data/border.hpp"
+#include "data/element.hpp"
 
 namespace tessera::engine {
 namespace {
@@ -35,6 +36,8 @@ constexpr Bounds bounds[] = {{"sigma", 0, 5000, "0 to 5000 points"},
                              {"ratio", 1.0001, 1000, "1.0001 to 1000"},
                              {"derivative", 0, 2, "0 to 2"},
                              {"least", 1e-30, 1e30, "1e-30 to 1e30"},
+                             {"percent", 0, 100, "0 to 100"},
+                             {"rank", -most_weights, most_weights, "the place of an element, or -1 for the largest"},
                              {"anchor", -1, most_weights, "the index of a weight, or -1 for the middle"}};
 
 void check_number(const FilterOption& option, double value) {
@@ -140,6 +143,39 @@ void check_weights(const std::string& name, const Array& table, int rank, i64 mo
   if (!finite) fail(fmt::format("{} holds a weight that is no finite number, such as NaN", name));
 }
 
+// Elements that are not 0.
+i64 counted(const Array& table) {
+  const Array host = table.to_host();
+  const Array dense = host.contiguous() ? host : host.clone();
+  const ElementType type = dense.format().scalar;
+  const auto* const first = static_cast<const std::byte*>(dense.data());
+  i64 count = 0;
+  for (i64 k = 0; k < dense.count(); ++k)
+    count += load_element(type, first + k * static_cast<i64>(size_of(type))) != 0 ? 1 : 0;
+  return count;
+}
+
+// The place of an element in the order of a window has to be one.
+void check_rank(const FilterRequest& request, int rank) {
+  const auto footprint = request.tables.find("footprint");
+  const bool shaped = footprint != request.tables.end();
+  if (shaped && counted(footprint->second) == 0)
+    fail("footprint holds nothing but zeros, expected an element that counts");
+  const auto given = request.numbers.find("rank");
+  if (given == request.numbers.end()) return;
+  const auto radius = request.numbers.find("radius");
+  double count = 1;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
+    const std::vector<double>& radii = radius == request.numbers.end() ? std::vector<double>{1} : radius->second.values;
+    count *= 2 * (radii.size() == 1 ? radii[0] : radii[d]) + 1;
+  }
+  if (shaped) count = static_cast<double>(counted(footprint->second));
+  const double place = given->second.values[0];
+  if (place < -count || place >= count)
+    fail(fmt::format("rank {} cannot be used, expected {} to {}, as the window has {} elements", place, -count,
+                     count - 1, count));
+}
+
 void check_tables(const FilterRequest& request, const FilterInfo& info, int rank) {
   for (const auto& [name, table] : request.tables) {
     const bool known = std::any_of(info.options.begin(), info.options.end(),
@@ -148,8 +184,9 @@ void check_tables(const FilterRequest& request, const FilterInfo& info, int rank
     check_weights(name, table, rank, is_masked(request) ? most_weights_with_mask : most_weights);
   }
   for (const FilterOption& o : info.options)
-    if (o.type == "table" && !request.tables.contains(o.name))
+    if (o.type == "table" && o.value.empty() && !request.tables.contains(o.name))
       fail(fmt::format("filter {} needs {}: {}", base::quoted(info.name), o.name, o.summary));
+  check_rank(request, rank);
   const auto anchor = request.numbers.find("anchor");
   const auto kernel = request.tables.find("kernel");
   if (anchor == request.numbers.end() || kernel == request.tables.end()) return;

@@ -150,7 +150,9 @@ std::string FilterText::text(const std::vector<i64>& before, const std::vector<i
 
 CompileOptions FilterText::options() const {
   CompileOptions out;
-  for (const auto& [name, numbers] : request_.numbers) set(out, name, numbers.values);
+  const bool boxed = !request_.tables.contains("footprint");  // else there is no radius
+  for (const auto& [name, numbers] : request_.numbers)
+    if (boxed || name != "radius") set(out, name, numbers.values);
   if (has_border(info_)) out.borders["border"] = borders();
   out.tables = request_.tables;
   out.types = types_;

@@ -42,7 +42,9 @@ class FilterText {
   enum class AlphaUse { like_others, kept, weighing, chosen };
 
   static lang::CompileInput import_of(const std::string& name);
-  std::string file() const { return (masked_ ? "masked_" : "") + info_.name; }
+  std::string file() const {
+    return (masked_ ? "masked_" : request_.tables.contains("footprint") ? "footprint_" : "") + info_.name;
+  }
   std::string of_rank(const std::string& name) const;
   std::string function() const { return of_rank(file()); }
 

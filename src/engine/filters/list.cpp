@@ -1,7 +1,7 @@
 // The list of filters, read off their declarations: a standard filter whose file has a stencil or vector function of
 // its own name for one image of type `real` or `element`. Functions NAME1d, NAME, NAME3d and NAME4d are for ranks 1 to
 // 4; parameters with a comment are options; one with variants _t, _z, _y, _x may differ between axes. One with a file
-// masked_NAME takes masks.
+// masked_NAME takes masks, one with a file footprint_NAME a footprint in place of its box.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,12 +33,15 @@ const std::set<std::string> of_other_values = {"sobel",
 // Differences of values of the image have its type.
 const std::set<std::string> of_differences = {"tophat", "blackhat", "morphological_gradient"};
 
+constexpr std::string_view footprint_prefix = "footprint_";
+
 std::optional<FilterInfo> read_filter(const lang::StandardFilter& filter) {
   FilterInfo info;
   info.name = filter.file.substr(0, filter.file.find('.'));
   if (info.name.ends_with("d") && info.name.size() > 2 &&
       std::isdigit(static_cast<unsigned char>(*(info.name.end() - 2))))
     return std::nullopt;  // of one rank: made to be imported
+  if (info.name.starts_with(footprint_prefix)) return std::nullopt;
   lang::CompileInput input;
   input.text = filter.text;
   input.file_name = filter.file;
@@ -61,6 +64,11 @@ std::optional<FilterInfo> read_filter(const lang::StandardFilter& filter) {
                                                             [&](const auto& o) { return o.name == p.name + "_x"; });
     info.options.push_back({p.name, p.type == "double" ? "float" : p.type, p.value, p.description, per_axis});
   }
+  if (lang::find_standard_filter(std::string(footprint_prefix) + info.name + ".forma") != nullptr)
+    info.options.push_back({"footprint", "table", "box",
+                            "which elements count in place of a box, those that are not 0: a .npy or image file of the "
+                            "rank of the image, the middle (n/2) on the point",
+                            false});
   return info;
 }
 

@@ -28,6 +28,8 @@ std::optional<ElementType> implied_type(const Graph& g, const ExprNode& n) {
     case Op::access:
     case Op::gather:
       return n.stage < g.stage_count() ? std::optional(g.stage(n.stage).type) : std::nullopt;
+    case Op::reduce_rank:
+      return n.args.empty() ? std::nullopt : std::optional(g.node(n.args[0]).type);
     case Op::scalar: {
       const auto at = static_cast<std::size_t>(n.ivalue);
       return at < g.arguments.size() ? std::optional(g.arguments[at].format.scalar) : std::nullopt;

@@ -14,6 +14,7 @@ using ir::SizeId;
 
 Image ImageEvaluator::call(const Expr& e, const Wanted* wanted) {
   const Function* f = context_.find_function(e.name.text);
+  if (is_place(e)) return place_of_extreme(e);
   if (is_total(e)) return total(e);
   if (is_spectrum(e)) return spectrum(e);
   if (is_scalar(e)) return scalar_image(e);

@@ -39,13 +39,13 @@ void ImageEvaluator::assign(const Statement& s) {
   const std::string name = key(s.name, s.version);
   const std::size_t before = graph_.stage_count();
   if (s.kind != Statement::assign) return place(s, name);
-  Image image = any_image(*s.value);
+  Image image = values(*s.value);
   scope_.collected.erase(name);
   scope_.unread.insert_or_assign(name, s.span);
   for (std::size_t k = 0; k < image.stages.size(); ++k) {
     if (image.stages[k] < before) continue;
-    graph_.stage(image.stages[k]).name =
-        image.record == nullptr ? name : name + "." + image.record->format.fields[k].name;
+    graph_.stage(image.stages[k]).name = image.record == nullptr ? (image.place ? fmt::format("{}.{}", name, k) : name)
+                                                                 : name + "." + image.record->format.fields[k].name;
   }
   scope_.images.insert_or_assign(name, std::move(image));
 }
@@ -112,6 +112,13 @@ Image ImageEvaluator::evaluate(const Expr& e, const Wanted* wanted) {
 }
 
 Image ImageEvaluator::any_image(const Expr& e, const Wanted* wanted) {
+  Image image = values(e, wanted);
+  if (!image.place) return image;
+  context_.report.fail(e.span, "this is a place, an index for each dimension: expected one of them",
+                       {{}, fmt::format("write {}.0", std::string(e.span.text().substr(0, 40)))});
+}
+
+Image ImageEvaluator::values(const Expr& e, const Wanted* wanted) {
   context_.step(e.span);
   const Nested nested(context_, e.span);
   switch (e.kind) {
@@ -233,6 +240,7 @@ Image ImageEvaluator::record(const Expr& e) {
 }
 
 Image ImageEvaluator::field(const Expr& e) {
+  if (is_place(*e.args[0])) return number_of_place(e);
   const Image image = evaluate(*e.args[0]);
   if (image.record == nullptr)
     context_.report.fail(e.name.span, fmt::format("{} is {}: expected a struct image before '.'",

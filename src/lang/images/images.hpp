@@ -83,6 +83,8 @@ class ImageEvaluator {
   Image evaluate(const Expr&, const Wanted* wanted = nullptr);
   // The same, or a scalar made of images.
   Image any_image(const Expr&, const Wanted* wanted = nullptr);
+  // The same, or the numbers that argmax gives.
+  Image values(const Expr&, const Wanted* wanted = nullptr);
   // A stencil applied to images that fit its arguments. `names`: the values of its scalar arguments.
   Image apply_stencil(const Function&, std::vector<ArgumentUse>, Locals names, Span at, const Wanted* wanted);
 
@@ -127,6 +129,11 @@ class ImageEvaluator {
                         std::vector<i64> hi, Span at);
   ir::StageId add(ir::Stage, Span at);
 
+  // places.cpp
+  bool is_place(const Expr&) const;
+  Image place_of_extreme(const Expr&);
+  Image number_of_place(const Expr&);
+
   // totals.cpp
   bool is_extent(const Expr&) const;
   ir::SizeId extent_of(const Expr&);
@@ -135,6 +142,7 @@ class ImageEvaluator {
   bool is_named_scalar(const Expr&) const;
   bool is_of_numbers(const Expr&) const;
   Image total(const Expr&);
+  Image reduced(const Expr&, ir::Op whole);
   Image single(ir::ExprId body, const Expr&);
   Image scalar_image(const Expr&);
   void prepare(PointEvaluator&);

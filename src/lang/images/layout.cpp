@@ -40,6 +40,8 @@ bool ImageEvaluator::is_scalar(const Expr& e) const {
     case ExprKind::subscript:
       return e.args[0]->kind == ExprKind::name && !scope_.images.contains(std::string(e.args[0]->name.text)) &&
              context_.declared.tables.contains(e.args[0]->name.text);
+    case ExprKind::field:
+      return is_place(*e.args[0]);
     default:
       return false;
   }
@@ -67,8 +69,9 @@ bool ImageEvaluator::is_image(const Expr& e) const {
       return scope_.images.contains(std::string(left->name.text)) && !is_named_scalar(*left);
     case ExprKind::version:
       return !is_named_scalar(*left);
-    case ExprKind::access:
     case ExprKind::field:
+      return !is_place(*left->args[0]);
+    case ExprKind::access:
     case ExprKind::record:
     case ExprKind::compose:
     case ExprKind::stack:

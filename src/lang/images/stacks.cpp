@@ -100,6 +100,18 @@ Image ImageEvaluator::stack(const Expr& e) {
 // NAME(k = lo..hi) ( image ): point by point over the images, the part that all have; or over scalars.
 Image ImageEvaluator::over_images(const Expr& e) {
   const Expr& value = *e.args[0];
+  const ir::Op op = find_reduction(e.name.text)->op;
+  if (op == ir::Op::reduce_median || op == ir::Op::reduce_rank)
+    context_.report.fail(e.span, fmt::format("there is no {} of several images point by point", e.name.text),
+                         {{"sum, prod, min, max, any and all take images"},
+                          fmt::format("put them above each other, y = for k = lo..hi: image; and take the {} in a "
+                                      "stencil",
+                                      e.name.text)});
+  if (e.test != nullptr || !e.along.empty())
+    context_.report.fail(
+        e.test != nullptr ? e.test->span : e.along.front()->span,
+        fmt::format("{} over images takes all of them, and gives one image", base::quoted(e.name.text)),
+        {{"tests, and what goes along with an element, belong to windows"}, {}});
   std::vector<Image> images;
   each_round(e.ranges, e.span, [&] { images.push_back(any_image(value)); });
   const Image& first = images.front();
@@ -128,7 +140,7 @@ Image ImageEvaluator::over_images(const Expr& e) {
     terms.push_back({read, graph_.stage(stage).type});
   }
   PointEvaluator evaluator(context_);
-  const Scalar all = evaluator.reduced_to_one(e, terms);
+  const Scalar all = evaluator.reduced_to_one(e, op, terms);
   const ir::ExprId body = evaluator.made(e.span, evaluator.converted(all, all.type), all.type).e;
   if (scalars) return single(body, e);
   extents_.check_count(e.span, common);

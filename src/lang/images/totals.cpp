@@ -75,6 +75,8 @@ bool ImageEvaluator::holds_total(const Expr& e) const {
     case ExprKind::saturate:
     case ExprKind::reduce:
       return std::any_of(left->args.begin(), left->args.end(), holds);
+    case ExprKind::field:
+      return is_place(*left->args[0]);
     case ExprKind::call:
       return std::any_of(left->arguments.begin(), left->arguments.end(),
                          [&](const CallArgument& a) { return holds(a.value); });
@@ -94,6 +96,10 @@ bool ImageEvaluator::is_named_scalar(const Expr& e) const {
 }
 
 Image ImageEvaluator::total(const Expr& e) {
+  return reduced(e, find_total(e.name.text)->op);
+}
+
+Image ImageEvaluator::reduced(const Expr& e, ir::Op op) {
   const CallArgument& given = e.arguments[0];
   if (given.modes)
     context_.report.fail(given.modes->span,
@@ -111,7 +117,7 @@ Image ImageEvaluator::total(const Expr& e) {
         {{},
          fmt::format("choose a field: {}({}.{})", e.name.text, std::string(given.value->span.text().substr(0, 40)),
                      image.record->format.fields[0].name)});
-  return single(ir::whole(graph_, find_total(e.name.text)->op, image.stages[0]), e);
+  return single(ir::whole(graph_, op, image.stages[0]), e);
 }
 
 // An image of one element that is one number. Its name, where the program gives none, says of which image it came.
@@ -149,6 +155,10 @@ std::optional<Scalar> ImageEvaluator::scalar_of(const Expr& e) {
     if (node.op == ir::SizeOp::parameter)
       return Scalar{ir::parameter(graph_, static_cast<std::size_t>(node.value)), ElementType::i32};
     return Scalar{ir::convert(graph_, ElementType::i32, ir::size_value(graph_, n)), ElementType::i32};
+  }
+  if (e.kind == ExprKind::field && is_place(*e.args[0])) {
+    const ir::ExprId index = ir::value(graph_, number_of_place(e).stages[0]);
+    return Scalar{index, ElementType::i32};
   }
   const Function* f = e.kind == ExprKind::call ? context_.find_function(e.name.text) : nullptr;
   const bool vector = f != nullptr && f->kind == Function::vector;

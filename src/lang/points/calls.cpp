@@ -12,14 +12,6 @@ namespace tessera::lang {
 
 using ir::Op;
 
-namespace {
-
-bool picks_an_operand(Op op) {
-  return op == Op::min || op == Op::max || op == Op::reduce_min || op == Op::reduce_max || op == Op::reduce_median;
-}
-
-}  // namespace
-
 PointValue PointEvaluator::call(const Expr& e) {
   if (const Function* f = context_.find_function(e.name.text)) {
     if (f->kind == Function::scalar) return call_function(e, *f);
@@ -45,6 +37,9 @@ void PointEvaluator::unknown_function(const Expr& e) {
   if (e.name.text == "fft" || e.name.text == "ifft")
     advice = {{fmt::format("{} transforms whole images, outside of stencils", base::quoted(e.name.text))},
               fmt::format("write F = {}(a); and pass F to the stencil", e.name.text)};
+  if (e.name.text == "argmax" || e.name.text == "argmin")
+    advice = {{fmt::format("{} finds an element of a whole image, outside of stencils", base::quoted(e.name.text))},
+              fmt::format("write {}(i = -1..1) ( X@[i] : i ) for that of a window", e.name.text.substr(3))};
   if (e.name.text == "if")
     advice = {{"what is chosen is a value"},
               fmt::format("write {} ? A : B", e.arguments.empty() ? "CONDITION" : e.arguments[0].value->span.text())};
@@ -104,12 +99,14 @@ Scalar PointEvaluator::call_builtin(const Expr& e) {
   if (const std::optional<Scalar> known = integer_function(e)) return *known;
   const Builtin* b = find_builtin(e.name.text);
   const std::size_t given = e.arguments.size();
-  if (b == nullptr || (given == 1 && find_reduction(e.name.text) != nullptr)) {
-    if (find_reduction(e.name.text) != nullptr)
+  const Reduction* reduction = find_reduction(e.name.text);
+  if (b == nullptr || (given == 1 && reduction != nullptr)) {
+    const std::string_view rank = reduction != nullptr && reduction->ranked ? "4; " : "";
+    if (reduction != nullptr)
       context_.report.fail(e.span,
-                           fmt::format("{} here needs a window: expected {}(i = lo..hi) ( ... )",
-                                       base::quoted(e.name.text), e.name.text),
-                           {{}, fmt::format("write {}(i = -1..1, j = -1..1) ( X@[i,j] )", e.name.text)});
+                           fmt::format("{} here needs a window: expected {}({}i = lo..hi) ( ... )",
+                                       base::quoted(e.name.text), e.name.text, rank),
+                           {{}, fmt::format("write {}({}i = -1..1, j = -1..1) ( X@[i,j] )", e.name.text, rank)});
     unknown_function(e);
   }
   const auto wanted = static_cast<std::size_t>(b->arity);
@@ -159,11 +156,21 @@ Scalar PointEvaluator::dimension_query(const Expr& e) {
   return made(e.span, r, ElementType::i32);
 }
 
-Scalar PointEvaluator::reduce(const Expr& e) {
-  const Op op = find_reduction(e.name.text)->op;
+PointValue PointEvaluator::reduce(const Expr& e) {
+  Window w;
+  w.op = find_reduction(e.name.text)->op;
+  if (!e.along.empty() && w.op != Op::reduce_min && w.op != Op::reduce_max)
+    context_.report.fail(
+        e.along[0]->span,
+        fmt::format("{} chooses no element that values could go along with", base::quoted(e.name.text)),
+        {{"min and max do: of the elements with the least or greatest value the first one"}, {}});
+  if (e.rank != nullptr) {
+    w.rank = scalar(*e.rank);
+    want_integer(e.rank->span, *w.rank, "the rank");
+  }
   Locals names;
   if (locals_ != nullptr) names = *locals_;
-  std::vector<ir::Var> vars;
+  std::vector<ir::Var>& vars = w.vars;
   i64 points = 1;
   for (const Range& r : e.ranges) {
     check_new_index(r.name);
@@ -196,103 +203,14 @@ Scalar PointEvaluator::reduce(const Expr& e) {
     indices_.resize(known);
   };
   try {
-    Scalar result;
-    if (mode_ == constant) {
-      result = reduce_now(e, op, vars);
-    } else {
-      const Scalar body = reduced(e);
-      const ir::ExprId r = ir::reduce(graph_, op, vars, body.e);
-      ElementType type = graph_.node(r).type;
-      if (op == Op::reduce_any || op == Op::reduce_all) {
-        result = {r, ElementType::i32};
-      } else {
-        if (picks_an_operand(op)) type = body.type;
-        result = {ir::convert(graph_, type, r), type};
-      }
-    }
+    PointValue result = mode_ == constant ? reduce_now(e, w) : window(e, w);
     leave();
-    return made(e.span, result.e, result.type);
+    for (const Scalar& part : result.parts) context_.check_growth(e.span, part.e);
+    return result;
   } catch (...) {
     leave();
     throw;
   }
-}
-
-// Of one element; its names are gone afterwards.
-Scalar PointEvaluator::reduced(const Expr& e) {
-  if (e.body.empty()) return scalar(*e.args[0]);
-  Locals names = *locals_;
-  Locals* const outer = std::exchange(locals_, &names);
-  try {
-    for (const Statement* s : e.body) define(*s);
-    const Scalar value = scalar(*e.args[0]);
-    locals_ = outer;
-    return value;
-  } catch (...) {
-    locals_ = outer;
-    throw;
-  }
-}
-
-// As a reduction takes it: in the type in which it computes, with the type of what it gives.
-Scalar PointEvaluator::term_of(Op op, const Scalar& value) {
-  const bool logical = op == Op::reduce_any || op == Op::reduce_all;
-  const ir::ExprId term = logical ? ir::truth(graph_, value.e) : converted(value, ir::promote(value.type, value.type));
-  return {term, logical ? ElementType::i32 : picks_an_operand(op) ? value.type : graph_.node(term).type};
-}
-
-Scalar PointEvaluator::reduced_to_one(const Expr& e, const std::vector<Scalar>& terms) {
-  const Op op = find_reduction(e.name.text)->op;
-  if (op == Op::reduce_median)
-    context_.report.fail(e.span, "there is no median of several images point by point",
-                         {{"sum, prod, min, max, any and all take images"},
-                          "put them above each other, y = for k = lo..hi: image; and take the median in a stencil"});
-  ElementType type = terms.front().type;
-  for (const Scalar& term : terms)
-    if (term.type != type) type = ir::promote(type, term.type);
-  Scalar all;
-  for (std::size_t k = 0; k < terms.size(); ++k) {
-    const Scalar term = term_of(op, {converted(terms[k], type), type});
-    all = k == 0 ? term : Scalar{ir::binary(graph_, ir::step_of(op), all.e, term.e), term.type};
-    context_.check_growth(e.span, all.e);
-  }
-  if (op == Op::reduce_any || op == Op::reduce_all) return all;
-  return {ir::convert(graph_, all.type, all.e), all.type};
-}
-
-// Constant mode: the loop itself, in the interpreter's order.
-Scalar PointEvaluator::reduce_now(const Expr& e, Op op, const std::vector<ir::Var>& vars) {
-  std::vector<i64> at;
-  for (const ir::Var& v : vars) at.push_back(v.lo);
-  std::vector<Scalar> values;  // of a median; else the running result
-  for (;;) {
-    for (std::size_t d = 0; d < vars.size(); ++d)
-      locals_->insert_or_assign(
-          e.ranges[d].name.text,
-          PointValue{nullptr,
-                     {{ir::constant(graph_, ElementType::i32, static_cast<double>(at[d])), ElementType::i32}}});
-    const Scalar term = term_of(op, reduced(e));
-    if (values.empty() || op == Op::reduce_median) {
-      values.push_back(term);
-    } else {
-      values[0] = {ir::binary(graph_, ir::step_of(op), values[0].e, term.e), term.type};
-    }
-    std::size_t d = vars.size();
-    while (d > 0 && ++at[d - 1] > vars[d - 1].hi) {
-      at[d - 1] = vars[d - 1].lo;
-      --d;
-    }
-    if (d == 0) break;
-  }
-  if (op == Op::reduce_median) {
-    const auto value = [&](const Scalar& s) { return ir::constant_value(graph_, s.e).value_or(0); };
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-    std::nth_element(values.begin(), middle, values.end(),
-                     [&](const Scalar& a, const Scalar& b) { return value(a) < value(b); });
-    values[0] = *middle;
-  }
-  if (op == Op::reduce_any || op == Op::reduce_all) return values[0];
-  return {ir::convert(graph_, values[0].type, values[0].e), values[0].type};
 }
 
 }  // namespace tessera::lang

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -25,6 +26,16 @@ ir::ExprId PointEvaluator::converted(const Scalar& s, ElementType type) {
 }
 
 PointValue PointEvaluator::evaluate(const Expr& e) {
+  PointValue v = values(e);
+  if (v.record != nullptr || v.parts.size() == 1) return v;
+  const std::string text(e.span.text().substr(0, 40));
+  context_.report.fail(e.span, fmt::format("these are {} values: expected one of them", v.parts.size()),
+                       {{},
+                        e.kind == ExprKind::name ? fmt::format("write {}.0", text)
+                                                 : "give them a name, as in best = ...; and write best.0"});
+}
+
+PointValue PointEvaluator::values(const Expr& e) {
   context_.step(e.span);
   const Nested nested(context_, e.span);
   if (outside_)
@@ -51,7 +62,7 @@ PointValue PointEvaluator::evaluate(const Expr& e) {
     case ExprKind::binary:
       return {nullptr, {binary(e)}};
     case ExprKind::reduce:
-      return {nullptr, {reduce(e)}};
+      return reduce(e);
     case ExprKind::cast: {
       const ElementType type = context_.basic_type(e.type_name);
       return {nullptr, {made(e.span, converted(scalar(*e.args[0]), type), type)}};
@@ -89,7 +100,7 @@ void PointEvaluator::define(const Statement& s) {
                          fmt::format("{} is {}: expected another name", base::quoted(s.name.text),
                                      is_index(s.name.text) ? "the index of a loop or a window" : "an image argument"));
   try {
-    PointValue v = evaluate(*s.value);
+    PointValue v = values(*s.value);
     locals_->insert_or_assign(s.name.text, std::move(v));
   } catch (const Failed&) {
     locals_->insert_or_assign(s.name.text, std::nullopt);
@@ -283,7 +294,15 @@ PointValue PointEvaluator::record(const Expr& e) {
 }
 
 PointValue PointEvaluator::field(const Expr& e) {
-  const PointValue v = evaluate(*e.args[0]);
+  const PointValue v = values(*e.args[0]);
+  const bool numbered = e.name.text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (numbered && v.record == nullptr && v.parts.size() > 1) {
+    std::size_t at = v.parts.size();
+    std::from_chars(e.name.text.data(), e.name.text.data() + e.name.text.size(), at);
+    if (at < v.parts.size()) return {nullptr, {v.parts[at]}};
+    context_.report.fail(e.name.span,
+                         fmt::format("there is no value {}: expected .0 to .{}", e.name.text, v.parts.size() - 1));
+  }
   if (v.record == nullptr)
     context_.report.fail(e.name.span, fmt::format("{} has no fields: it is {}, expected a struct image",
                                                   base::quoted(e.args[0]->span.text(), 40), name_of(v.parts[0].type)));

@@ -58,6 +58,7 @@ class PointEvaluator {
   void set_outside(Outside outside) { outside_ = std::move(outside); }
 
   PointValue evaluate(const Expr&);
+  PointValue values(const Expr&);  // perhaps several that go along with an element
   Scalar scalar(const Expr&);
   // `NAME = e;` of a stencil or function, or a loop of them.
   void define(const Statement&);
@@ -74,7 +75,7 @@ class PointEvaluator {
   ir::ExprId converted(const Scalar&, ElementType type);
   Scalar made(Span, ir::ExprId, ElementType);
   // What a reduction makes of these terms, in their order.
-  Scalar reduced_to_one(const Expr& reduction, const std::vector<Scalar>& terms);
+  Scalar reduced_to_one(const Expr& reduction, ir::Op, const std::vector<Scalar>& terms);
 
  private:
   // points.cpp
@@ -98,10 +99,27 @@ class PointEvaluator {
   PointValue function_argument(const CallArgument&, const FunctionArgument&, const Function&);
   Scalar call_builtin(const Expr&);
   Scalar dimension_query(const Expr&);
-  Scalar reduce(const Expr&);
-  Scalar reduced(const Expr&);
-  Scalar reduce_now(const Expr&, ir::Op, const std::vector<ir::Var>&);
+  PointValue reduce(const Expr&);
+
+  // reductions.cpp
+  struct Window {
+    ir::Op op = ir::Op::reduce_sum;
+    std::vector<ir::Var> vars;
+    std::optional<Scalar> rank;
+  };
+  struct Element {
+    Scalar value;
+    PointValue along;  // what goes along with it, where something does
+  };
+  Element element(const Expr&);
+  PointValue along(const Expr&);
+  PointValue window(const Expr&, const Window&);
+  PointValue choice(const Window&, const Element&, ir::ExprId taken);
+  Scalar ranked(const Expr&, const Window&, const Scalar& value, ir::ExprId taken);
+  std::optional<i64> count_taken(ir::ExprId taken, const std::vector<ir::Var>&);
+  ir::ExprId left_out(ir::Op, ElementType);
   Scalar term_of(ir::Op, const Scalar&);
+  PointValue reduce_now(const Expr&, const Window&);
   [[noreturn]] void unknown_function(const Expr&);
 
   // integers.cpp

@@ -85,7 +85,7 @@ enum class ExprKind : std::uint8_t {
   cast,       // cast< type_name >( args[0] )
   saturate,
   record,   // struct name ( arguments )
-  reduce,   // name ( ranges ) ( args[0] ), or { body return args[0]; }
+  reduce,   // name ( rank ; ranges ; test ) ( args[0] : along ), or { body return args[0] : along; }
   stack,    // for ranges[0]: args[0]
   compose,  // ( pieces )
 };
@@ -102,6 +102,9 @@ struct Expr {
   std::vector<CallArgument> arguments;
   std::vector<IndexItem> index;
   std::vector<Range> ranges;
+  const Expr* rank = nullptr;      // of a reduction, where it has one
+  const Expr* test = nullptr;      // of its elements, or null
+  std::vector<const Expr*> along;  // what goes along with the element that is chosen
   std::vector<const Statement*> body;
   std::vector<ComposePiece> pieces;
 };

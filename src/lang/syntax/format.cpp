@@ -185,7 +185,7 @@ class Formatter {
     if (t.is_word("for") || t.is_word("do")) now_.in_head = true;
     if (t.role == Role::stack_colon) now_.in_head = false;
     const bool ends_block = (t.role == Role::block_close && t.is("}")) || t.is_word("endfor");
-    now_.at_statement = begins_block || ends_block || t.is(";");
+    now_.at_statement = begins_block || ends_block || (t.is(";") && t.role != Role::bounds_end);
     if (t.role == Role::value_close) {
       now_.brackets = std::move(now_.around.back());
       now_.around.pop_back();

@@ -77,6 +77,9 @@ const Expr* Parser::finish(Expr& e) {
   for (const IndexItem& i : e.index)
     for (const Expr* part : {i.a, i.b})
       if (part != nullptr) e.depth = std::max(e.depth, part->depth + 1);
+  for (const Expr* part : e.along) e.depth = std::max(e.depth, part->depth + 1);
+  for (const Expr* part : {e.rank, e.test})
+    if (part != nullptr) e.depth = std::max(e.depth, part->depth + 1);
   for (const ComposePiece& p : e.pieces) e.depth = std::max(e.depth, p.value->depth + 1);
   if (e.depth > 2 * max_nesting) {
     report_.error(e.span, fmt::format("nested more than {} levels deep", 2 * max_nesting),
@@ -148,7 +151,7 @@ const Expr* Parser::unary_expression() {
   return postfix_expression();
 }
 
-// postfix := primary { "@" "[" items "]" | "[" items "]" | "." NAME }
+// postfix := primary { "@" "[" items "]" | "[" items "]" | "." NAME | "." DIGITS }
 const Expr* Parser::postfix_expression() {
   const Span begin = peek().span;
   const Expr* e = primary_expression();
@@ -167,6 +170,13 @@ const Expr* Parser::postfix_expression() {
       Expr& field = make(ExprKind::field, begin);
       field.args = {e};
       field.name = expect_name("a field after '.'");
+      e = finish(field);
+    } else if (is_number_of_value()) {
+      Expr& field = make(ExprKind::field, begin);
+      peek().role = Role::glued;
+      const Token& number = next();
+      field.args = {e};
+      field.name = {number.span, number.text().substr(1)};
       e = finish(field);
     } else {
       return e;
@@ -196,8 +206,7 @@ const Expr* Parser::primary_expression() {
       if (t.is_word("struct")) return record_expression();
       if (t.is_word("cast") && peek(1).is("<")) return cast_expression(false);
       if (t.is_word("saturate") && peek(1).is("<")) return cast_expression(true);
-      const bool reduction = peek(1).is("(") && peek(2).kind == TokenKind::name && peek(3).is("=");
-      if (reduction && find_reduction(t.text()) != nullptr) return reduce_expression();
+      if (begins_reduction()) return reduce_expression();
       if (where_ == Where::image && t.is_word("for")) return stack_expression();
       const Span begin = t.span;
       if (find_type(t.text()) && peek(1).is("(") && is_keyword(t.text()))
@@ -411,24 +420,66 @@ Range Parser::range() {
   return r;
 }
 
-// reduce := NAME "(" range { "," range } ")" ( "(" e ")" | "{" { local } "return" e ";" "}" )
+// Whether what is here is one of several values: best.0, which is a number to the lexer.
+bool Parser::is_number_of_value() const {
+  const Token& t = peek();
+  const std::string_view text = t.text();
+  return t.kind == TokenKind::real && t.span.begin == previous().end && text.size() > 1 && text[0] == '.' &&
+         text.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+// Whether a window begins here, and no call: sum(i = ..., or rank(k; i = ...
+bool Parser::begins_reduction() const {
+  const Reduction* reduction = find_reduction(peek().text());
+  if (reduction == nullptr || !peek(1).is("(")) return false;
+  if (peek(2).kind == TokenKind::name && peek(3).is("=")) return true;
+  if (!reduction->ranked) return false;
+  int depth = 0;
+  for (std::size_t i = 1;; ++i) {
+    const Token& t = peek(i);
+    if (t.kind == TokenKind::end || t.is("{") || t.is("}")) return false;
+    if (t.is("(") || t.is("[")) ++depth;
+    if (t.is(")") || t.is("]")) --depth;
+    if (depth == 0) return false;
+    if (t.is(";")) return depth == 1 && peek(i + 1).kind == TokenKind::name && peek(i + 2).is("=");
+  }
+}
+
+// reduce := NAME "(" [ e ";" ] range { "," range } [ ";" e ] ")" ( "(" chosen ")" | "{" { local } "return" chosen ";"
+// "}" )
 const Expr* Parser::reduce_expression() {
   const Nest nest(*this);
   Expr& e = make(ExprKind::reduce, peek().span);
   e.name = {peek().span, peek().text()};
   next();
   expect("(", "the reduction").role = Role::call_open;
+  if (find_reduction(e.name.text)->ranked) {
+    e.rank = select_expression();
+    expect(";", "the rank").role = Role::bounds_end;
+  }
   do e.ranges.push_back(range());
   while (accept(","));
-  expect(")", "the bounds");
+  if (peek().is(";")) {
+    next().role = Role::bounds_end;
+    e.test = select_expression();
+  }
+  expect(")", e.test != nullptr ? "the test" : "the bounds");
   if (where_ == Where::point && peek().is("{")) {
     reduced_block(e);
     return finish(e);
   }
   expect("(", "the bounds");
-  e.args = {select_expression()};
+  chosen(e);
   expect(")", "the reduced expression");
   return finish(e);
+}
+
+// chosen := e [ ":" e { "," e } ]
+void Parser::chosen(Expr& e) {
+  e.args = {select_expression()};
+  if (!accept(":")) return;
+  do e.along.push_back(select_expression());
+  while (accept(","));
 }
 
 // Names of one element of a window, and what is reduced. An error in it is one of the whole: its end is not that of the
@@ -442,7 +493,7 @@ void Parser::reduced_block(Expr& e) {
       e.body.push_back(local());
     }
     next();
-    e.args = {select_expression()};
+    chosen(e);
     expect(";", "the returned value");
     expect("}", "the return of " + base::quoted(e.name.text)).role = Role::value_close;
   } catch (const Failed&) {

@@ -69,7 +69,10 @@ class Parser {
   const Expr* number();
   const Expr* cast_expression(bool saturate);
   const Expr* record_expression();
+  bool is_number_of_value() const;
+  bool begins_reduction() const;
   const Expr* reduce_expression();
+  void chosen(Expr&);
   void reduced_block(Expr&);
   const Expr* compose_expression();
   const Expr* stack_expression();

@@ -35,6 +35,7 @@ enum class Role : std::uint8_t {
   value_open,  // { of what a reduction gives: the expression goes on behind its end
   value_close,
   stack_colon,    // `for k = a..b: image`
+  bounds_end,     // ; in the bounds of a reduction
   loop_head_end,  // last token of `for i = a..b`: the body starts on a new line
 };
 

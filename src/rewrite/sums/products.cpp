@@ -349,7 +349,7 @@ class ProductPass {
   ExprId reduced(const WindowSum& sum, ExprId body) {
     ExprNode node = graph_.node(sum.root);
     node.vars = sum.vars;
-    node.args = {body};
+    node.args[0] = body;
     return graph_.expr(std::move(node));
   }
 

@@ -254,23 +254,40 @@ Term PointGenerator::reduction(Context& c, ElementType type, int depth) {
     vars.push_back({g_.new_var(), lo, lo + span});
     terms *= span + 1;
   }
-  static constexpr std::array number = {Op::reduce_sum, Op::reduce_sum, Op::reduce_sum,   Op::reduce_prod,
-                                        Op::reduce_min, Op::reduce_max, Op::reduce_median};
+  static constexpr std::array number = {Op::reduce_sum,    Op::reduce_sum,  Op::reduce_sum,
+                                        Op::reduce_prod,   Op::reduce_min,  Op::reduce_max,
+                                        Op::reduce_median, Op::reduce_rank, Op::reduce_pick};
   static constexpr std::array flags = {Op::reduce_any, Op::reduce_all};
   Op op = type == ElementType::boolean ? r_.pick(flags) : r_.pick(number);
   if (!wild_ && is_float(type) && op == Op::reduce_prod) op = Op::reduce_max;
-  if (wild_ && is_float(type) && op == Op::reduce_median) op = Op::reduce_sum;
-  if (odd_ && is_float(type)) op = r_.pick(std::array{Op::reduce_min, Op::reduce_max, Op::reduce_median});
-  if (op == Op::reduce_median && terms > 200) op = Op::reduce_max;
+  if (wild_ && is_float(type) && (op == Op::reduce_median || op == Op::reduce_rank)) op = Op::reduce_sum;
+  if (odd_ && is_float(type))
+    op = r_.pick(std::array{Op::reduce_min, Op::reduce_max, Op::reduce_median, Op::reduce_rank, Op::reduce_pick});
+  if ((op == Op::reduce_median || op == Op::reduce_rank) && terms > 200) op = Op::reduce_max;
+  Term rank;  // a number, or what is known at the point alone
+  if (op == Op::reduce_rank) {
+    rank = constant(ElementType::i32, static_cast<double>(r_.between(-1, terms)));
+    if (terms < 30 && r_.chance(30)) rank = expression(c, ElementType::i32, depth + 3);
+  }
   const std::size_t outside = c.vars.size();
   c.vars.insert(c.vars.end(), vars.begin(), vars.end());
   const i64 budget = c.budget;
   c.budget = std::min<i64>(budget, r_.between(0, 4));
   if (r_.chance(70)) c.budget = 0;  // a plain window
   const Term body = expression(c, type, depth + 1);
+  Term key, taken;
+  if (op == Op::reduce_pick) {
+    static constexpr std::array keys = {ElementType::i32, ElementType::u32, ElementType::f32, ElementType::f64};
+    ElementType of = r_.pick(keys);
+    if (!allowed(of)) of = ElementType::i32;
+    key = expression(c, of, depth + 1);
+    taken = r_.chance(50) ? constant(ElementType::boolean, 1) : logic(c, depth + 2);
+  }
   c.budget = std::min(budget, c.budget + budget / 2);
   c.vars.resize(outside);
   Bound bound = body.bound;
+  if (op == Op::reduce_rank) return {ir::reduce_rank(g_, vars, body.id, rank.id), bound};
+  if (op == Op::reduce_pick) return {ir::reduce_pick(g_, vars, key.id, taken.id, body.id), bound};
   if (op == Op::reduce_sum) bound.most *= static_cast<double>(terms);
   if (!fits(type, bound)) op = Op::reduce_min, bound = body.bound;
   return {ir::reduce(g_, op, vars, body.id), bound};

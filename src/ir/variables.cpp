@@ -1,0 +1,30 @@
+// See variables.hpp.
+#include "ir/variables.hpp"
+
+#include <algorithm>
+
+namespace tessera::ir {
+
+std::vector<Var> fresh_variables(Graph& g, const std::vector<Var>& vars, VariableNames& names) {
+  std::vector<Var> fresh = vars;
+  for (Var& v : fresh) v.id = names[v.id] = g.new_var();
+  return fresh;
+}
+
+ExprId renamed(Graph& g, ExprId root, const VariableNames& names) {
+  return rewrite(g, root, [&](ExprId, const ExprNode& node) {
+    if (node.op != Op::var && node.index.empty()) return ExprId{};
+    ExprNode own = node;
+    if (own.op == Op::var)
+      if (const auto at = names.find(static_cast<std::uint32_t>(own.ivalue)); at != names.end())
+        own.ivalue = at->second;
+    for (Index& i : own.index) {
+      for (auto& [v, factor] : i.vars)
+        if (const auto at = names.find(v); at != names.end()) v = at->second;
+      std::sort(i.vars.begin(), i.vars.end());
+    }
+    return g.expr(std::move(own));
+  });
+}
+
+}  // namespace tessera::ir
