@@ -114,7 +114,7 @@ bool decides(const ir::Graph& graph) {
   return any_node(graph, [&](const ir::ExprNode& n) {
     const bool of_floats = !n.args.empty() && is_float(graph.node(n.args.back()).type);
     const bool whole = n.op == Op::floor || n.op == Op::ceil || n.op == Op::round || n.op == Op::trunc;
-    return whole || n.op == Op::gather || n.op == Op::select || (of_floats && !is_float(n.type));
+    return whole || n.op == Op::gather || n.op == Op::select || (of_floats && !is_float(n.type) && !ir::is_into(n.op));
   });
 }
 

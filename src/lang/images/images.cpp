@@ -130,6 +130,8 @@ Image ImageEvaluator::any_image(const Expr& e, const Domain* extents) {
       return sample(e);
     case ExprKind::compose:
       return compose(e);
+    case ExprKind::keyed:
+      return keyed(e, extents);
     case ExprKind::number:
       context_.report.fail(e.span,
                            fmt::format("expected an image, found the number {}", base::quoted(e.span.text(), 40)));

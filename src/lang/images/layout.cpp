@@ -69,6 +69,7 @@ bool ImageEvaluator::is_image(const Expr& e) const {
     case ExprKind::field:
     case ExprKind::record:
     case ExprKind::compose:
+    case ExprKind::keyed:
       return true;
     case ExprKind::call: {
       const Function* f = context_.find_function(left->name.text);
@@ -171,7 +172,9 @@ Image ImageEvaluator::sample(const Expr& e) {
 // Statements that place pieces under one name, a `for` most of all, mean one image of all of them: a name that nothing
 // has read since the last one goes on. One that was read is a temporary, which begins anew as any assignment does.
 void ImageEvaluator::place(const Statement& s, const std::string& name) {
+  const std::size_t first = graph_.stage_count();
   Piece p = piece(join(s.name.span, s.place.back().span), s.kind == Statement::spread, s.place, *s.value);
+  if (s.value->kind == ExprKind::keyed) name_bins(name, first, p.image->stages[0]);
   Collection& c = scope_.collected[name];
   if (c.read) {
     const Piece& last = c.pieces.back();
@@ -312,7 +315,9 @@ void ImageEvaluator::place_range(Piece& p, const std::vector<IndexItem>& place, 
     }
     return;
   }
-  p.image = evaluate(value, complete.size() == place.size() ? &complete : nullptr);
+  if (value.kind == ExprKind::keyed) complete = bins_of_place(value, p, place, complete);
+  const bool known = value.kind == ExprKind::keyed || complete.size() == place.size();
+  p.image = evaluate(value, known ? &complete : nullptr);
   const Domain own = domain(*p.image);
   if (place.size() < own.size())
     context_.report.fail(p.span, fmt::format("the image has rank {}, but its place has {} dimension{}", own.size(),
@@ -335,6 +340,7 @@ void ImageEvaluator::place_range(Piece& p, const std::vector<IndexItem>& place, 
 
 // The union of the pieces: the largest extents, later pieces over earlier ones.
 Image ImageEvaluator::joined(std::vector<Piece> pieces, const std::string& name, Span at) {
+  if (pieces.size() == 1 && pieces[0].is_whole) return *pieces[0].image;
   const std::size_t rank = pieces[0].start.size();
   const Piece* pattern = nullptr;  // the first piece with an image gives the format
   std::vector<std::optional<SizeId>> extent(rank);

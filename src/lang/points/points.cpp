@@ -63,10 +63,12 @@ PointValue PointEvaluator::evaluate(const Expr& e) {
     case ExprKind::version:
       context_.report.fail(e.span,
                            fmt::format("{} is a versioned image: expected a scalar", base::quoted(e.name.text)));
+    case ExprKind::keyed:
     case ExprKind::compose:
       break;
   }
-  context_.report.fail(e.span, "expected a scalar expression, found a composed image");
+  context_.report.fail(e.span, fmt::format("expected a scalar expression, found {}",
+                                           e.kind == ExprKind::keyed ? "an image of bins" : "a composed image"));
 }
 
 Scalar PointEvaluator::scalar(const Expr& e) {
