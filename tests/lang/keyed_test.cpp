@@ -27,9 +27,10 @@ const std::string rows = "vector#1 int k[6]; vector#1 int v[6]; ";
 
 TEST(Keyed, EveryOperation) {
   const std::vector<Result> r = run_all(
-      rows + "s[0..3] = sum(v into k); lo[0..3] = min(v into k); hi[0..3] = max(v into k); m[0..3] = mean(v into k); "
-             "n[0..3] = count(v into k); some[0..3] = any(v into k); every[0..3] = all(v into k); "
-             "return s = s, lo = lo, hi = hi, m = m, n = n, some = some, every = every;",
+      rows +
+          "s[0..3] = sum(v into k); lo[0..3] = min(v into k); hi[0..3] = max(v into k); m[0..3] = mean(v into k); "
+          "n[0..3] = count(v into k); some[0..3] = any(v into k); every[0..3] = all(v into k); "
+          "return s = s, lo = lo, hi = hi, m = m, n = n, some = some, every = every;",
       {keys, array<std::int32_t>({6}, {7, 2, 9, 0, 8, -5})});
   constexpr double most = std::numeric_limits<std::int32_t>::max(), least = std::numeric_limits<std::int32_t>::min();
   EXPECT_EQ(r[0].values, (Values{0, 7, 0, -3}));
