@@ -59,8 +59,7 @@ Array in_frequency(const Array& image, const char* name, const Options& options,
 }
 
 Array by_levels(const Array& image, const char* name, const LevelsOptions& options) {
-  const FilterRequest request{
-      .name = name, .type = options.type, .alpha = options.alpha, .region = options.region};
+  const FilterRequest request{.name = name, .type = options.type, .alpha = options.alpha, .region = options.region};
   return filter(image, request, options.run);
 }
 
