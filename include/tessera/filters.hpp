@@ -266,6 +266,15 @@ struct ContrastOptions {  // of local_contrast
   RunOptions run = {};
 };
 
+// What a point becomes hangs on how often values occur in the image: bytes are counted one by one, other types in 65536
+// levels between the least and the greatest value. The result goes to the end of an integer's type, of floats to 1.
+struct LevelsOptions {  // of equalize and otsu
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;  // it is kept in any case
+  Region region = {};             // of the result; empty: all of it
+  RunOptions run = {};
+};
+
 struct ConvolveOptions {
   // Index of the weight that stands on the point itself, -1 for (n-1)/2, rounded down. An `origin` of scipy.ndimage is
   // n/2 + origin here.
@@ -329,6 +338,10 @@ Array local_contrast(const Array& image, const ContrastOptions& = {});
 Array difference_of_gaussians(const Array& image, const DifferenceOptions& = {});
 Array laplacian_of_gaussian(const Array& image, const SmoothedOptions& = {});
 Array gaussian_derivative(const Array& image, const DerivativeOptions& = {});
+// Grey values spread so that each range of them has as many points as any other.
+Array equalize(const Array& image, const LevelsOptions& = {});
+// White above Otsu's threshold, black elsewhere.
+Array otsu(const Array& image, const LevelsOptions& = {});
 Array bilateral(const Array& image, const BilateralOptions& = {});
 Array sobel(const Array& image, const FilterOptions& = {});
 Array laplacian(const Array& image, const FilterOptions& = {});

@@ -55,6 +55,7 @@ from tessera._errors import (
 from tessera._filter_types import FilterInfo, OptionInfo, explain_filter, filter, filters, fwhm
 from tessera._filters_detail import canny, harris, laplacian, sobel, unsharp
 from tessera._filters_frequency import bandpass, highpass, lowpass
+from tessera._filters_levels import equalize, otsu
 from tessera._filters_morphology import blackhat, closing, morphological_gradient, opening, tophat
 from tessera._filters_order import percentile, rank
 from tessera._filters_scale import (
@@ -171,6 +172,7 @@ __all__ = [
     "deviation",
     "difference_of_gaussians",
     "dilate",
+    "equalize",
     "erode",
     "exp",
     "exp2",
@@ -210,6 +212,7 @@ __all__ = [
     "minimum",
     "morphological_gradient",
     "opening",
+    "otsu",
     "over",
     "percentile",
     "pipeline",

@@ -191,6 +191,13 @@ void Reverse::derive(ir::StageId s, ExprId e, ExprId amount, std::map<ExprId, Ex
       terms_[n.stage].push_back(each);
       return;
     }
+    case Op::bins: {
+      const ir::StageId passed =
+          point("passed_by_" + stage.name, n.type, stage.domain, amount, stage.margin_lo, stage.margin_hi);
+      return pass_on_bins(n.stage, passed);
+    }
+    case Op::into_sum:
+      return give(n.args[0], ir::convert(graph_, graph_.node(n.args[0]).type, amount));
     case Op::convert:
       if (!is_float(graph_.node(n.args[0]).type))
         refuse(stage, fmt::format("it takes {} that come from inputs of floats", name_of(graph_.node(n.args[0]).type)));

@@ -52,6 +52,7 @@ class Reverse {
   // ---- adjoint.cpp
   void pass_on_pieces(ir::StageId s, ir::StageId gradient);
   void pass_on_transform(ir::StageId s);
+  void pass_on_bins(ir::StageId elements, ir::StageId passed);
   void take_inputs(std::vector<ir::StageId>& gradients);
   void give_outputs();
   ir::StageId point(std::string name, ElementType, std::vector<ir::SizeId> domain, ir::ExprId body,

@@ -40,7 +40,12 @@ double price(const ExprNode& node) {
       return 128;
     case Op::access:
       return 0.5;
+    case Op::into_sum:
+    case Op::into_min:
+    case Op::into_max:  // one after the other
+      return 20;
     case Op::gather:
+    case Op::partial:
     case Op::lookup:
       return 16;
     case Op::div:
@@ -166,9 +171,8 @@ double instruction_count(const Graph& graph, const std::vector<ExprId>& roots, b
 
 double load_count(const Graph& graph, const std::vector<ExprId>& roots) {
   return total_of(graph, roots, [](const ExprNode& node, double) {
-    return node.op == Op::access || node.op == Op::gather || node.op == Op::lookup ? 1.0
-           : is_lanes(node.op)                                                     ? 64.0
-                                                                                   : 0.0;
+    const bool one = node.op == Op::access || node.op == Op::gather || node.op == Op::lookup || node.op == Op::partial;
+    return one ? 1.0 : is_lanes(node.op) ? 64.0 : 0.0;
   });
 }
 

@@ -23,7 +23,8 @@ bool works_in_pairs(const ir::Graph& graph, ir::StageId s) {
   bool reads = false;
   for (ir::ExprId e : ir::postorder(graph, {stage.body})) {
     const ir::ExprNode& node = graph.node(e);
-    if (is_reduction(node.op) || node.op == ir::Op::coord || node.op == ir::Op::gather || node.op == ir::Op::lookup)
+    if (is_reduction(node.op) || node.op == ir::Op::coord || node.op == ir::Op::gather || node.op == ir::Op::partial ||
+        node.op == ir::Op::lookup)
       return false;
     if (node.op != ir::Op::access) continue;
     reads = true;

@@ -423,6 +423,7 @@ std::optional<Global> global_stage(const Graph& graph, std::size_t output) {
     for (const ExprId e : ir::postorder(graph, {stage.body})) {
       const Op op = graph.node(e).op;
       if (is_whole(op) || is_lanes(op)) return Global{s, "reduces a whole image"};
+      if (is_into(op) || op == Op::bins) return Global{s, "puts a whole image into bins"};
       if (op == Op::gather) return Global{s, "reads at places that it computes"};
     }
   }

@@ -10,6 +10,7 @@
 #include "engine/tune/prices.hpp"
 #include "lower/ways/ways.hpp"
 #include "machine/machines.hpp"
+#include "plan/passes/tiles.hpp"
 #include "run/cpu/machine.hpp"
 
 namespace tessera::engine {
@@ -121,8 +122,9 @@ Executable::Work Executable::all_tiles(const Binding& run, const RunOptions& opt
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     std::vector<i64> t = tiles(g, run, threads);
     const std::size_t rank = t.size() - 2;
-    if (options.tile_rows > 0) t[0] = options.tile_rows;
-    if (options.tile_columns > 0) t[rank - 1] = (options.tile_columns + 63) / 64 * 64;
+    const bool fixed = plan::pieces_of_group(plan_.graph, plan_.groups[g]).has_value();
+    if (options.tile_rows > 0 && !fixed) t[0] = options.tile_rows;
+    if (options.tile_columns > 0 && !fixed) t[rank - 1] = (options.tile_columns + 63) / 64 * 64;
     work.tiles.push_back(tiles(g, run, std::move(t)));
     work.total += work.tiles[g][rank];
     work.scratch = std::max(work.scratch, scratch(g, run, work.tiles[g]));

@@ -236,7 +236,7 @@ double array_bytes(const plan::Plan& plan, StageId s, const std::vector<i64>& pa
     const Format& format = plan.graph.arguments[stage.argument].format;
     bytes = static_cast<double>(format.size()) / static_cast<double>(format.fields.size());
   }
-  for (ir::SizeId d : stage.domain) bytes *= static_cast<double>(plan.graph.evaluate(d, parameters));
+  for (ir::SizeId d : plan::extents_of_array(plan, s)) bytes *= static_cast<double>(plan.graph.evaluate(d, parameters));
   return bytes;
 }
 

@@ -69,6 +69,8 @@ void check_stage(const Graph& graph, const Stage& stage) {
     const ExprNode& node = graph.node(e);
     if (node.op == Op::gather)
       refuse(stage, fmt::format("it reads '{}' at computed places", graph.stage(node.stage).name));
+    if (ir::is_into(node.op) || node.op == Op::bins)
+      refuse(stage, "it puts the whole image into bins, which nothing reads before the image has passed");
     if (ir::is_whole(node.op) || ir::is_lanes(node.op) || node.op == Op::value)
       refuse(stage, "it needs what a whole image comes to before the image has passed");
     if (node.op == Op::access) check_access(graph, stage, node);

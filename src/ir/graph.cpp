@@ -97,13 +97,17 @@ bool is_reduction(Op op) {
 }
 
 bool reads_stage(Op op) {
-  return op == Op::access || op == Op::gather || (op >= Op::value && op <= Op::lanes_sum);
+  return op == Op::access || op == Op::gather || (op >= Op::value && op <= Op::partial);
 }
 bool is_whole(Op op) {
   return op >= Op::whole_min && op <= Op::whole_mean;
 }
 bool is_lanes(Op op) {
   return op >= Op::lanes_min && op <= Op::lanes_sum;
+}
+
+bool is_into(Op op) {
+  return op >= Op::into_sum && op <= Op::into_max;
 }
 
 bool is_function(Op op) {

@@ -88,7 +88,12 @@ using StageId = std::uint32_t;
 //   lanes_*     set by plans alone: at (q, l) of a stage of rank 2, what the elements of piece q of `stage` come to
 //   that
 //               lane l takes; pieces of `ivalue` elements, 0: all of them
+//   bins        what keys have put into the bin at this point; the body of a stage, of a `stage` of elements
+//               (ir/keyed.hpp)
+//   partial     set by plans alone: bin args[1] of piece args[0] of a `stage` of elements
 //   size        the extent with the id `ivalue`, f64
+//   into_*      the body of a stage of elements: args are the value of one, then for every dimension of the bins its
+//               key, i32, and the extent (size)
 //   coord       index along dimension `ivalue` of the stage's own domain, i32
 //   extent      extent of that dimension, i32
 //   parameter   the run-time parameter `ivalue`, i32
@@ -108,7 +113,8 @@ using StageId = std::uint32_t;
   X(gather, -1, "gather") X(lookup, -1, "lookup")                                                                     \
   X(value, 0, "value") X(whole_min, 0, "min_of") X(whole_max, 0, "max_of") X(whole_sum, 0, "sum_of")                  \
   X(whole_mean, 0, "mean_of") X(lanes_min, 0, "min_lanes") X(lanes_max, 0, "max_lanes")                               \
-  X(lanes_sum, 0, "sum_lanes") X(size, 0, "size")                                                                     \
+  X(lanes_sum, 0, "sum_lanes") X(bins, 0, "bins") X(partial, 2, "partial") X(size, 0, "size")                         \
+  X(into_sum, -1, "sum_into") X(into_min, -1, "min_into") X(into_max, -1, "max_into")                                 \
   X(convert, 1, "convert") X(saturate, 1, "saturate") X(neg, 1, "neg") X(bit_not, 1, "not") X(abs, 1, "abs")          \
   X(sqrt, 1, "sqrt") X(exp, 1, "exp") X(log, 1, "log") X(sin, 1, "sin") X(cos, 1, "cos") X(tan, 1, "tan")             \
   X(asin, 1, "asin") X(acos, 1, "acos") X(atan, 1, "atan") X(sinh, 1, "sinh") X(cosh, 1, "cosh") X(tanh, 1, "tanh")   \
@@ -134,9 +140,10 @@ std::string_view name_of(Op);  // the spelling of the text form
 std::optional<Op> op_named(std::string_view);
 int arity_of(Op);  // -1: any
 bool is_reduction(Op);
-bool reads_stage(Op);  // access, gather, value, whole_*, lanes_*
+bool reads_stage(Op);  // access, gather, value, whole_*, lanes_*, bins, partial
 bool is_whole(Op);     // whole_*
 bool is_lanes(Op);     // lanes_*
+bool is_into(Op);      // into_*
 bool is_function(Op);  // sqrt ... trunc, pow, atan2, hypot, fmod: operands and result f32 or f64
 
 // One dimension of an access: the producer is read at  shift + offset + scale * i + sum_k coefficient_k * var_k

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/keyed.hpp"
 #include "ir/reductions.hpp"
 #include "ir/section_graph.hpp"
 
@@ -145,7 +146,8 @@ std::vector<StageId> stored_for(const Graph& g, std::size_t parts) {
     std::erase_if(open, [&](StageId p) { return last[p] <= s; });
     open.push_back(s);
     ++done;
-    const bool images = std::ranges::none_of(open, [&](StageId p) { return is_single(g, g.stage(p)); });
+    const bool images =
+        std::ranges::none_of(open, [&](StageId p) { return is_single(g, g.stage(p)) || is_keyed(g, g.stage(p)); });
     if (!images || open.size() > most || done * parts < next * all || done == all) continue;
     stored.insert(stored.end(), open.begin(), open.end());
     while (done * parts >= next * all) ++next;

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "ir/build.hpp"
+#include "ir/keyed.hpp"
 #include "ir/loops.hpp"
 #include "ir/reductions.hpp"
 
@@ -110,6 +111,9 @@ class Verifier {
       require(!stage.body.valid(), "only a point stage has a body");
       require(stage.margin_lo.empty() && stage.margin_hi.empty(), "only a point stage has margins");
     }
+    if (stage.kind != StageKind::point)
+      for (const StageId from : sources(g_, s))
+        require(from < s && !is_keyed(g_, g_.stage(from)), "elements that go into bins are no image");
     if (stage.kind != StageKind::compose) require(stage.pieces.empty(), "only a composed stage has pieces");
     switch (stage.kind) {
       case StageKind::input:
@@ -161,6 +165,8 @@ class Verifier {
       if (is_lanes(n.op))
         require(e == stage.body && rank == 2 && g_.constant(stage.domain[1]) == lanes_of_piece,
                 "lanes are columns of a stage of rank 2");
+      if (is_into(n.op)) check_elements(stage, e);
+      if (n.op == Op::bins) require(e == stage.body, "what bins hold is the body of a stage");
       if (checked_[e.id]) continue;
       check_expr(n);
       check_scope(e, n);
@@ -182,6 +188,10 @@ class Verifier {
     if (!reads_stage(n.op)) return;
     if (n.stage >= s) fail(fmt::format("it reads stage {}, which does not come before it", n.stage));
     const std::size_t r = g_.stage(n.stage).domain.size();
+    const std::optional<Keyed> keyed = keyed_of(g_, g_.stage(n.stage));
+    const bool of_bins = n.op == Op::bins || n.op == Op::partial;
+    require(keyed.has_value() == of_bins, "'bins' and 'partial' read stages of elements, and nothing else does");
+    if (n.op == Op::bins) check_bins(g_.stage(s), *keyed);
     if (n.op != Op::access) return;
     if (n.index.size() != r || n.border.size() != r)
       fail(fmt::format("an access to stage {} has {} indices and {} borders; its rank is {}", n.stage, n.index.size(),
@@ -189,6 +199,31 @@ class Verifier {
     for (std::size_t d = 0; d < r; ++d)
       if (d + rank < r && n.index[d].scale != 0)
         fail("a dimension that the reading stage lacks is read at an absolute index");
+  }
+
+  void check_elements(const Stage& stage, ExprId e) const {
+    require(e == stage.body, "elements are the body of a stage");
+    for (std::size_t d = 0; d < stage.domain.size(); ++d)
+      require(stage.margin_lo[d] == 0 && stage.margin_hi[d] == 0, "all points of a stage of elements are elements");
+  }
+
+  // The trailing dimensions; leading ones have one point.
+  void check_bins(const Stage& stage, const Keyed& keyed) const {
+    require(stage.domain.size() >= keyed.bins.size(), "a stage of bins has a dimension for every key");
+    const std::size_t lead = stage.domain.size() - keyed.bins.size();
+    for (std::size_t d = 0; d < stage.domain.size(); ++d)
+      require(d < lead ? g_.constant(stage.domain[d]) == 1 : stage.domain[d] == keyed.bins[d - lead],
+              "the domain of a stage of bins are the bins");
+  }
+
+  void check_into(const ExprNode& n) const {
+    require(n.args.size() >= 3 && n.args.size() % 2 == 1, "elements have a value, and keys with their extents");
+    const ElementType value = g_.node(n.args[0]).type;
+    require(value == keyed_operand(n.op, value), "the value of an element has a type that bins do not take");
+    require(n.type == keyed_type(n.op, value), "the type of elements is another");
+    for (std::size_t k = 1; k < n.args.size(); ++k)
+      require(k % 2 == 1 ? g_.node(n.args[k]).type == ElementType::i32 : g_.node(n.args[k]).op == Op::size,
+              "a key is int32, and its extent behind it");
   }
 
   void check_expr(const ExprNode& n) const {
@@ -265,6 +300,16 @@ class Verifier {
       case Op::lanes_sum:
         require(n.ivalue >= 0 && n.ivalue % lanes_of_piece == 0, "a piece is a multiple of its lanes");
         return require(n.type == lanes_type(n.op, g_.stage(n.stage).type), "the type of lanes is another");
+      case Op::bins:
+        return;
+      case Op::partial:
+        require(g_.node(n.args[0]).type == ElementType::i32 && g_.node(n.args[1]).type == ElementType::i32,
+                "a piece and a bin are int32");
+        return require(n.type == g_.stage(n.stage).type, "'partial' has the type of the elements' bins");
+      case Op::into_sum:
+      case Op::into_min:
+      case Op::into_max:
+        return check_into(n);
       case Op::size:
         require_index(n.ivalue >= 0 && at < g_.size_count(), "extent", n.ivalue);
         return require(n.type == ElementType::f64, "'size' is double");
@@ -439,6 +484,7 @@ class Verifier {
       const Stage& stage = g_.stage(o.stages[i]);
       require(stage.type == (fields.empty() ? o.format.scalar : fields[i].type), "a stage has the type of its field");
       require(stage.domain == g_.stage(o.stages[0]).domain, "the stages of an output have one domain");
+      require(!is_keyed(g_, stage), "elements that go into bins are no image");
     }
     for (const Output& other : g_.outputs)
       if (&other != &o && other.name == o.name) fail("two outputs have the same name");

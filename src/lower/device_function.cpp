@@ -264,6 +264,10 @@ Value DeviceFunction::gather(const ExprNode& node, const std::vector<Value>& ind
   return read(node.stage, at);
 }
 
+Value DeviceFunction::partial(const ExprNode& node, const Value& piece, const Value& bin) {
+  return read(node.stage, {piece, convert(index_type, bin)});
+}
+
 Value DeviceFunction::leaf(const ExprNode& node) {
   const Type narrow{Lane::i32, 1, false};
   const auto k = static_cast<std::size_t>(node.ivalue);
@@ -345,6 +349,9 @@ PointSource DeviceFunction::point_source() {
   source.fuses = contracted();
   source.own_quotients = contracted() && plan_.device.own_quotients;
   source.gather = [this](const ExprNode& node, const std::vector<Value>& indices) { return gather(node, indices); };
+  source.partial = [this](const ExprNode& node, const Value& piece, const Value& bin) {
+    return partial(node, piece, bin);
+  };
   source.leaf = [this](const ExprNode& node) { return leaf(node); };
   source.lanes_of_piece = [this](const ExprNode& node) { return lane_of_piece(node); };
   source.table = [this](std::size_t t) {

@@ -89,6 +89,7 @@ class DeviceFunction {
  private:
   Value clamped_index(const Value& index, const Value& last);
   Value gather(const ir::ExprNode&, const std::vector<Value>& indices);
+  Value partial(const ir::ExprNode&, const Value& piece, const Value& bin);
   Value leaf(const ir::ExprNode&);
   Value lane_of_piece(const ir::ExprNode&);
 };

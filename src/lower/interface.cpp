@@ -164,7 +164,7 @@ Interface interface_of(const plan::Plan& plan, const std::set<ir::StageId>& whol
   for (const plan::Group& group : plan.groups)
     for (ir::StageId s : group.results)
       if (!is_output[s])
-        add({ArrayRef::Kind::intermediate, s, Format(graph.stage(s).type), graph.stage(s).domain, 0, true});
+        add({ArrayRef::Kind::intermediate, s, Format(graph.stage(s).type), plan::extents_of_array(plan, s), 0, true});
   for (const ir::StageId s : wholes) place_parts(plan, result, s);
   share_memory(plan, result);
   return result;

@@ -29,6 +29,8 @@ struct PointSource {
   std::function<ir::nest::Value(const ir::ExprNode&, const std::map<std::uint32_t, ir::nest::Value>& vars)> load;
   // Lane-wise absolute reads: indices are i32 vectors, clamped already.
   std::function<ir::nest::Value(const ir::ExprNode&, const std::vector<ir::nest::Value>& indices)> gather;
+  // Of bins that elements have gone into: a bin, i32, of a piece, a scalar i64.
+  std::function<ir::nest::Value(const ir::ExprNode&, const ir::nest::Value& piece, const ir::nest::Value& bin)> partial;
   std::function<ir::nest::Value(const ir::ExprNode&)> leaf;  // coord, extent, parameter, scalar, value, size: vectors
   std::function<ir::nest::Value(const ir::ExprNode&)> lanes_of_piece;  // of a whole image; may be missing
   std::function<ir::nest::Value(std::size_t table)> table;             // pointer to its first element

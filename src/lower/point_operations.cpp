@@ -283,6 +283,11 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
       Value v = builder_.let("v", source_.gather(n, indices));
       return boolean ? compared(Op::ne, as(v, Lane::u8), number(0, Lane::u8)) : v;
     }
+    case Op::partial: {
+      const std::optional<Value> piece = uniform(n.args[0], vars);
+      Value v = builder_.let("v", source_.partial(n, *piece, operand(n.args[1], known, Lane::i32)));
+      return as(v, widened(v->type.lane));
+    }
     case Op::lookup:
       return lookup(n, known, vars);
     case Op::convert: {

@@ -7,6 +7,7 @@
 #include "plan/groups/groups.hpp"
 #include "plan/plan.hpp"
 #include "rewrite/choose.hpp"
+#include "rewrite/keyed.hpp"
 #include "rewrite/nans.hpp"
 #include "rewrite/parts.hpp"
 #include "rewrite/rebuild.hpp"
@@ -106,6 +107,8 @@ Plan make_plan(ir::Graph graph, const Options& options, const machine::Machine& 
   if (rewrite) pass([&] { rewrite::fold_stages(graph, device, plan.remarks); });
   pass([&] { rewrite::remove_dead_stages(graph); });
   pass([&] { rewrite::take_reductions_apart(graph); });
+  const auto keys = device.columns_together ? rewrite::KeysAre::computed : rewrite::KeysAre::rows;
+  pass([&] { rewrite::take_keyed_apart(graph, keys); });
   if (rewrite) pass([&] { rewrite::separate_pieces(graph); });
   if (rewrite && device.joins_fields) pass([&] { plan.declared = rewrite::join_fields(graph, plan.remarks); });
   if (options.numbers == Numbers::exact) pass([&] { rewrite::unify_nans(graph); });

@@ -45,6 +45,7 @@ enum class Home {
 struct StagePlan {
   int group = -1;
   Home home = Home::array;
+  std::vector<ir::SizeId> extents;            // of its array, where these are no domain: pieces and bins (ir/keyed.hpp)
   bool also_array = false;                    // a ring whose rows are copied to an array as well
   ir::nest::Lane lane = ir::nest::Lane::f32;  // stored element type: the narrowest that holds every value
   std::vector<bool> periodic;                 // per dimension: computed beyond its domain, for consumers that wrap
@@ -73,6 +74,7 @@ enum class PassForm {
   compose,    // none is: rows of pieces are copied
   tiles,      // by a transform or by matrix units, tile by tile
   reduction,  // partial results of a whole image, read line after line
+  keyed,      // elements go into bins, one after the other
   quads,      // sums of bytes, as four vectors of 32-bit lanes: every fourth column
   pairs,      // bytes, as two vectors of 16-bit lanes: even and odd columns
   vectors,    // as a vector of neighbours
@@ -135,6 +137,11 @@ struct Plan {
   std::vector<rewrite::SumChoice> sums;  // as far as they were looked at
   rewrite::Tilings tilings;              // what notes of stages say
 };
+
+// Of the array of a stage that has one: its domain, or what its plan says.
+inline const std::vector<ir::SizeId>& extents_of_array(const Plan& plan, ir::StageId s) {
+  return plan.stages[s].extents.empty() ? plan.graph.stage(s).domain : plan.stages[s].extents;
+}
 
 // The passes, in order, are listed at the top of make_plan.cpp. `graph` must verify.
 Plan make_plan(ir::Graph graph, const Options&, const machine::Machine&);

@@ -19,6 +19,7 @@
 #include "ir/loops.hpp"
 #include "ir/reductions.hpp"
 #include "ref/image.hpp"
+#include "ref/keyed.hpp"
 #include "ref/point_stage.hpp"
 #include "ref/points.hpp"
 #include "ref/transform.hpp"
@@ -276,6 +277,7 @@ class Interpreter {
   }
 
   void compute(const ir::Stage& stage, Image& image);
+  void compute_keyed(const ir::Stage& stage, const ir::Keyed&, Image& image);
   Element made(ir::StageId s, i64 at);
   void report(i64 points);
 
@@ -302,7 +304,22 @@ void Interpreter::report(i64 points) {
   on_progress_(std::min(done_, total_), total_);
 }
 
+void Interpreter::compute_keyed(const ir::Stage& stage, const ir::Keyed& keyed, Image& image) {
+  std::vector<i64> extents;
+  for (const ir::SizeId n : keyed.bins) extents.push_back(std::max<i64>(0, g_.evaluate(n, parameters_)));
+  const Shape domain = image.shape;
+  PointStage point(g_, parameters_, arguments_, images_, stage, domain, of_sums_, sized_);
+  i64 since = 0;
+  const auto element = [&](const std::vector<i64>& i) {
+    if (++since == 1024) report(since), since = 0;
+    return point.keyed_at(i);
+  };
+  put_into_bins(g_, keyed, extents, domain, element, sized_, image);
+  report(since);
+}
+
 void Interpreter::compute(const ir::Stage& stage, Image& image) {
+  if (const auto keyed = ir::keyed_of(g_, stage)) return compute_keyed(stage, *keyed, image);
   std::vector<i64> lo = stage.margin_lo, hi = image.shape;
   for (std::size_t d = 0; d < hi.size(); ++d) hi[d] -= stage.margin_hi[d];
   if (empty_box(lo, hi)) return;
@@ -382,7 +399,7 @@ bool Points::possible(const ir::Graph& g) {
     if (stage.kind != ir::StageKind::point) return false;
     for (const ir::ExprId e : ir::postorder(g, {stage.body})) {
       const Op op = g.node(e).op;
-      if (ir::is_whole(op) || ir::is_lanes(op)) return false;
+      if (ir::is_whole(op) || ir::is_lanes(op) || ir::is_into(op)) return false;
     }
   }
   return true;

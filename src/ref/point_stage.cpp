@@ -41,6 +41,15 @@ Element PointStage::at(const std::vector<i64>& i) {
   return {std::isnan(v) ? one_nan : v, sized_ ? sizes_[result_].most() : 0};
 }
 
+// Operands of the body: the value, then a key and an extent for every dimension.
+KeyedElement PointStage::keyed_at(const std::vector<i64>& i) {
+  KeyedElement e;
+  e.value = at(i);
+  const std::vector<std::uint32_t>& operands = code_.blocks[0].back().operands;
+  for (std::size_t k = 1; k < operands.size(); k += 2) e.keys.push_back(slots_[operands[k]]);
+  return e;
+}
+
 // Leaves that are the same at every point are computed once; accesses get their bases and border values.
 void PointStage::prepare() {
   for (auto& block : code_.blocks) {
@@ -113,6 +122,9 @@ Size PointStage::size(const Instruction& in) const {
     return image_size(tessera::size_of(g_.stage(n.stage).type) == 1 ? std::max(most, size_of_byte) : most);
   }
   if (ir::is_reduction(n.op)) return reduced_;
+  if (n.op == Op::bins) return image_size(bin_value(g_, n, images_[n.stage], flat(shape_, *point_)).size);
+  if (n.op == Op::partial) return image_size(images_[n.stage].size(place_of_partial(in)));
+  if (ir::is_into(n.op)) return sizes_[in.operands[0]];
   if (ir::is_whole(n.op) || ir::is_lanes(n.op)) return whole_size(n, images_[n.stage]);
   if (n.op == Op::lookup) {
     const bool known = std::all_of(in.operands.begin(), in.operands.end(), [&](auto k) { return sizes_[k].known; });
@@ -162,6 +174,9 @@ double PointStage::value(const Instruction& in) {
       break;
   }
   if (ir::is_whole(n.op)) return whole_value(n, images_[n.stage]);
+  if (ir::is_into(n.op)) return slots_[in.operands[0]];
+  if (n.op == Op::bins) return bin_value(g_, n, images_[n.stage], flat(shape_, *point_)).value;
+  if (n.op == Op::partial) return images_[n.stage].value(place_of_partial(in));
   if (ir::is_lanes(n.op)) {
     const std::vector<double>& all = images_[n.stage].values;
     const i64 count = static_cast<i64>(all.size()), length = n.ivalue > 0 ? n.ivalue : count;
@@ -199,6 +214,11 @@ double PointStage::read(const ir::ExprNode& n, const Read& read) {
   const double v = image.value(flat_index);
   place_ = flat_index;  // (what was asked for asked others)
   return v;
+}
+
+i64 PointStage::place_of_partial(const Instruction& in) const {
+  const Image& image = images_[g_.node(in.expr).stage];
+  return static_cast<i64>(slots_[in.operands[0]]) * image.shape[1] + static_cast<i64>(slots_[in.operands[1]]);
 }
 
 double PointStage::gather(const ir::ExprNode& n, const Instruction& in) {

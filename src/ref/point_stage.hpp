@@ -7,6 +7,7 @@
 
 #include "ref/image.hpp"
 #include "ref/interpreter.hpp"
+#include "ref/keyed.hpp"
 #include "ref/program.hpp"
 #include "ref/sizes.hpp"
 
@@ -20,6 +21,7 @@ class PointStage {
              bool sized);
 
   Element at(const std::vector<i64>& i);
+  KeyedElement keyed_at(const std::vector<i64>& i);  // of a stage of elements
 
  private:
   struct Read {  // an access, with the extents of this run put in
@@ -38,6 +40,7 @@ class PointStage {
   double value(const Instruction& in);
   double read(const ir::ExprNode& n, const Read& read);
   double gather(const ir::ExprNode& n, const Instruction& in);
+  i64 place_of_partial(const Instruction& in) const;
   double lookup(const ir::ExprNode& n, const Instruction& in) const;
   std::size_t clamped(const std::vector<i64>& extents, const Instruction& in) const;
   double reduce(const ir::ExprNode& n, const Instruction& in);

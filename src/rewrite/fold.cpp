@@ -113,7 +113,7 @@ class FoldPass {
   // Decided when the producer is added: every consumer (an old stage still) must be able to take it.
   bool worth_folding(StageId old_id, StageId now, const std::vector<StageId>& consumers) {
     const Stage& stage = graph_.stage(now);
-    if (is_whole(graph_.node(stage.body).op)) return false;
+    if (const Op op = graph_.node(stage.body).op; is_whole(op) || op == Op::bins) return false;
     Facts f = facts_of(graph_, stage);
     if (f.nodes > largest_body) return false;
     const bool sums_bytes = device_.byte_products && works_in_quads(graph_, now).has_value();

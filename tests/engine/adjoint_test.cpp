@@ -143,6 +143,15 @@ TEST(Adjoint, GoesThroughTotalsAndScalars) {
         {{7, 6}, {}});
 }
 
+TEST(Adjoint, GoesThroughBins) {
+  const std::string bin = "stencil bin(vector#2 double X) { return coord(0) % 4 - coord(1) % 2; } ";
+  check(text(bin + head + "h[0..2] = sum(a into bin(a)); return h;"), {{9, 12}});
+  check(text(bin + "stencil square(vector#2 double X) { return X * X@[0,1]; } " + head +
+             "m[0..2] = mean(square(a:mirror) into bin(a)); h[0..2, 0..3] = sum(square(a:mirror) into bin(a), bin(a)); "
+             "return m = m, h = h;"),
+        {{17, 12}});
+}
+
 TEST(Adjoint, GoesThroughTransforms) {
   Pipeline p;
   const auto image = p.input<double>("image", 2);
@@ -175,6 +184,12 @@ TEST(Adjoint, SaysWhatHasNone) {
                               std::string(head) + "smooth = m(a:clamped); return smooth;"));
             }),
             "stage 'smooth' has no derivative: it has median of inputs of floats");
+  EXPECT_EQ(refused([] {
+              adjoint_of(text("stencil bin(vector#2 double X) { return coord(0); } " + std::string(head) +
+                              "h[0..2] = max(a into bin(a)); return h;"));
+            }),
+            "stage 'h: elements' has no derivative: which element of a bin is the least or the greatest is not known "
+            "behind it");
   EXPECT_EQ(refused([] {
               adjoint_of(
                   text("stencil f(vector#2 uint8 X) { return X * 0.5; } parameter M, N; vector#2 uint8 a[M,N]; "

@@ -10,6 +10,7 @@
 #include "ir/sections.hpp"
 #include "lower/host/lower_host.hpp"
 #include "options.hpp"
+#include "rewrite/keyed.hpp"
 #include "rewrite/median.hpp"
 #include "rewrite/nans.hpp"
 #include "rewrite/parts.hpp"
@@ -142,6 +143,8 @@ const std::vector<std::pair<std::string, Pass>>& passes() {
       {"merge_equal_stages", [](State& s) { merge_equal_stages(s.graph); }},
       {"fold_stages", [](State& s) { fold_stages(s.graph, s.machine, s.remarks); }},
       {"take_reductions_apart", [](State& s) { take_reductions_apart(s.graph); }},
+      {"take_keyed_apart",
+       [](State& s) { take_keyed_apart(s.graph, s.machine.columns_together ? KeysAre::computed : KeysAre::rows); }},
       {"separate_pieces", [](State& s) { separate_pieces(s.graph); }},
       {"join_fields",
        [](State& s) {

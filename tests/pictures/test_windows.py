@@ -57,6 +57,12 @@ def test_what_depends_on_all_has_none(tessera, image, tmp_path):
     )
     done = tessera("run", "m.forma", "in.npy", "--window", "0,0,1,1", status=2)
     assert "reduces a whole image" in done.stderr
+    (tmp_path / "h.forma").write_text(
+        "stencil f(vector#2 float X) { return cast<int>(X); } parameter M, N; vector#2 float a[M,N]; h[0..7] = sum(1 into f(a)); return h;"
+    )
+    for words in (["--window", "0,5"], ["--memory", "1KiB"]):
+        done = tessera("run", "h.forma", "in.npy", *words, "-o", "h.npy", status=2)
+        assert "stage 'h: elements' puts a whole image into bins" in done.stderr
 
 
 def test_of_several_outputs_those_that_have_a_file(tessera, image, tmp_path):

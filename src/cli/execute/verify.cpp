@@ -115,7 +115,7 @@ bool decides(const ir::Graph& graph) {
     const bool of_floats = !n.args.empty() && is_float(graph.node(n.args.back()).type);
     const bool whole = n.op == Op::floor || n.op == Op::ceil || n.op == Op::round || n.op == Op::trunc;
     return whole || n.op == Op::gather || n.op == Op::select || n.op == Op::reduce_pick ||
-           (of_floats && !is_float(n.type));
+           (of_floats && !is_float(n.type) && !ir::is_into(n.op));
   });
 }
 

@@ -21,6 +21,7 @@
 #include "emit/holes.hpp"
 #include "emit/names.hpp"
 #include "emit/signature.hpp"
+#include "plan/passes/tiles.hpp"
 
 namespace tessera::emit {
 
@@ -109,10 +110,11 @@ class RunFunction {
   std::string shape(std::size_t g) {
     const std::size_t r = rank(g);
     std::string text = fmt::format("    tsr_g{0}_shape(N, threads, T{0});\n", g);
-    if (options_.tile_rows > 0) text += fmt::format("    T{}[0] = {};\n", g, options_.tile_rows);
-    if (options_.tile_columns > 0)
-      text += fmt::format("    T{}[{}] = {};\n", g, r - 1, (options_.tile_columns + 63) / 64 * 64);
-    if (options_.tile_rows > 0 || options_.tile_columns > 0) {
+    const bool fixed = plan::pieces_of_group(plan_.graph, plan_.groups[g]).has_value();
+    const i64 rows = fixed ? 0 : options_.tile_rows, columns = fixed ? 0 : options_.tile_columns;
+    if (rows > 0) text += fmt::format("    T{}[0] = {};\n", g, rows);
+    if (columns > 0) text += fmt::format("    T{}[{}] = {};\n", g, r - 1, (columns + 63) / 64 * 64);
+    if (rows > 0 || columns > 0) {
       std::string tiles;
       for (std::size_t d = 0; d < r; ++d)
         tiles += fmt::format("{}tsr_ceil_div({}, T{}[{}])", d ? " * " : "", extent_(domain(g)[d]), g, d);

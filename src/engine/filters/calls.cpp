@@ -58,6 +58,11 @@ Array in_frequency(const Array& image, const char* name, const Options& options,
   return filter(image, request, options.run);
 }
 
+Array by_levels(const Array& image, const char* name, const LevelsOptions& options) {
+  const FilterRequest request{.name = name, .type = options.type, .alpha = options.alpha, .region = options.region};
+  return filter(image, request, options.run);
+}
+
 Array weighted(const Array& image, const Array& weights, const char* name, const ConvolveOptions& options) {
   return apply(image, name, options, {{"anchor", options.anchor}}, {{"kernel", weights}});
 }
@@ -145,6 +150,12 @@ Array laplacian_of_gaussian(const Array& image, const SmoothedOptions& o) {
 Array gaussian_derivative(const Array& image, const DerivativeOptions& o) {
   return apply(image, "gaussian_derivative", o,
                {{"derivative", o.derivative}, {"sigma", o.sigma}, {"truncate", o.truncate}});
+}
+Array equalize(const Array& image, const LevelsOptions& o) {
+  return by_levels(image, "equalize", o);
+}
+Array otsu(const Array& image, const LevelsOptions& o) {
+  return by_levels(image, "otsu", o);
 }
 Array bilateral(const Array& image, const BilateralOptions& o) {
   return apply(image, "bilateral", o, {{"sigma", o.sigma}, {"range", o.range}});

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "data/border.hpp"
 #include "data/element.hpp"
+#include "engine/filters/filters.hpp"
 
 namespace tessera::engine {
 namespace {
@@ -292,7 +293,8 @@ void check_request(const FilterRequest& request, const FilterInfo& info, const F
   const std::vector<Border>& modes = request.border.modes;
   if (modes.empty()) return;
   if (!has_border(info))
-    fail(fmt::format("filter {} takes no border: its image is continued periodically", base::quoted(info.name)));
+    fail(fmt::format("filter {} takes no border: {}", base::quoted(info.name),
+                     counts_values(info) ? "nothing is read beyond its image" : "its image is continued periodically"));
   if (modes.size() != 1 && modes.size() != static_cast<std::size_t>(rank))
     fail(fmt::format("border has {} modes, expected one, or {} for an image of rank {}", modes.size(), rank, rank));
   for (const Border& b : modes) {

@@ -68,6 +68,13 @@ ElementType wide_type(ElementType type) {
   return is_float(type) ? ElementType::f32 : ElementType::i32;
 }
 
+// Values that filters/histogram.forma tells apart.
+std::map<std::string, double> levels_of(ElementType type) {
+  const double brightest = is_float(type) ? 1 : ir::integer_limits(type).hi;
+  if (type == ElementType::u8) return {{"levels", 256}, {"doublings", 8}, {"brightest", brightest}};
+  return {{"levels", 65536}, {"doublings", 16}, {"brightest", brightest}};
+}
+
 // Rounding to half precision would give one pass of a filter another constant than the next.
 bool continues_exactly(ElementType type, double value) {
   if (type == ElementType::f16) return continues(type, value) && half_to_float(double_to_half(value)) == value;
@@ -107,6 +114,7 @@ FilterText::FilterText(const FilterRequest& request, const FilterInfo& info, con
   if (masked_ && !request.mask.empty()) types_["mark"] = request.mask.format().scalar;
   if (declares("element")) types_["element"] = given_;
   if (declares("wide")) types_["wide"] = wide_type(given_);
+  if (declares("levels")) levels_ = levels_of(given_);
   if (computes) types_["real"] = real_;
   const ElementType usual = info.keeps_type ? stored
                             : real_ == ElementType::f64 && (image == ElementType::f64 || request.arithmetic)
@@ -156,6 +164,7 @@ CompileOptions FilterText::options() const {
   if (has_border(info_)) out.borders["border"] = borders();
   out.tables = request_.tables;
   out.types = types_;
+  out.parameters.insert(levels_.begin(), levels_.end());
   return out;
 }
 

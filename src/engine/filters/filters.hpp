@@ -56,6 +56,8 @@ Array mask_for(const Array& mask, const Shape& image);
 const FilterInfo& filter_info(const std::string& name);
 // Derivatives, measures and differences: an alpha beside them has no part in it.
 bool is_measure(const FilterInfo&);
+// What a point becomes hangs on how often values occur in the image; nothing is read beyond it.
+bool counts_values(const FilterInfo&);
 // Does the result hold values of the image, or differences of two, so that nothing is rounded?
 bool chooses(const FilterInfo&);
 

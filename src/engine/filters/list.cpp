@@ -32,6 +32,7 @@ const std::set<std::string> of_other_values = {"sobel",
                                                "local_contrast"};
 // Differences of values of the image have its type.
 const std::set<std::string> of_differences = {"tophat", "blackhat", "morphological_gradient"};
+const std::set<std::string> of_all_values = {"equalize", "otsu"};
 
 constexpr std::string_view footprint_prefix = "footprint_";
 
@@ -85,7 +86,11 @@ const std::vector<FilterInfo>& filters() {
 }
 
 bool engine::is_measure(const FilterInfo& info) {
-  return !info.keeps_type || of_differences.contains(info.name);
+  return !info.keeps_type || of_differences.contains(info.name) || counts_values(info);
+}
+
+bool engine::counts_values(const FilterInfo& info) {
+  return of_all_values.contains(info.name);
 }
 
 bool engine::chooses(const FilterInfo& info) {

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "ir/keyed.hpp"
 #include "ir/reductions.hpp"
 #include "ir/text/size_text.hpp"
 #include "ir/text/text.hpp"
@@ -39,7 +40,14 @@ std::optional<ElementType> implied_type(const Graph& g, const ExprNode& n) {
       return at < g.tables.size() ? std::optional(g.tables[at].type) : std::nullopt;
     }
     case Op::value:
+    case Op::partial:
       return n.stage < g.stage_count() ? std::optional(g.stage(n.stage).type) : std::nullopt;
+    case Op::bins:
+      return std::nullopt;
+    case Op::into_sum:
+    case Op::into_min:
+    case Op::into_max:
+      return n.args.empty() ? std::nullopt : std::optional(keyed_type(n.op, g.node(n.args[0]).type));
     case Op::whole_min:
     case Op::whole_max:
     case Op::whole_sum:

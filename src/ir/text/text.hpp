@@ -18,6 +18,7 @@
 //   reductions := (sum v0=-1..1 v1=-2..2 expression)
 //   leaves     := (coord D) (extent D) (param P) (scalar A) (const:uint8 3); (gather sN e ...), (lookup tN e ...)
 //                 (value sN) (min_of sN) (max_of sN) (sum_of sN) (mean_of sN) (sum_lanes sN PIECE) (size {extent})
+//                 (bins:int sN) (partial sN PIECE BIN); (sum_into value key (size {extent}) ...)
 #pragma once
 
 #include <optional>

@@ -140,6 +140,8 @@ Image ImageEvaluator::values(const Expr& e, const Wanted* wanted) {
       return sample(e);
     case ExprKind::compose:
       return compose(e, wanted);
+    case ExprKind::keyed:
+      return keyed(e, wanted);
     case ExprKind::number:
       context_.report.fail(e.span,
                            fmt::format("expected an image, found the number {}", base::quoted(e.span.text(), 40)));

@@ -22,6 +22,7 @@ struct PlacedPiece {
   std::vector<ir::SizeId> start, count;
   std::vector<i64> stride;
   std::vector<std::optional<ir::SizeId>> extent;  // what the piece asks of the whole; nothing: as far as it goes
+  bool is_whole = false;                          // it is the image that is put together, as long as it stands alone
 };
 
 // What statements place under one name, one piece after the other, is one image as long as nothing reads it. It is put
@@ -129,6 +130,7 @@ class ImageEvaluator {
                         std::vector<i64> hi, Span at);
   ir::StageId add(ir::Stage, Span at);
 
+  using Piece = PlacedPiece;
   // places.cpp
   bool is_place(const Expr&) const;
   Image place_of_extreme(const Expr&);
@@ -148,6 +150,19 @@ class ImageEvaluator {
   void prepare(PointEvaluator&);
   std::optional<Scalar> scalar_of(const Expr&);
 
+  // keyed.cpp
+  struct Elements {  // of a keyed reduction: where they are, their keys, and the bins
+    Domain domain;
+    std::vector<ir::ExprId> keys;
+    Domain bins;
+  };
+  Image keyed(const Expr&, const Domain* bins);
+  Elements elements(const Expr&, const std::optional<Image>& value, const Domain& bins);
+  ir::ExprId own_point(ir::StageId) const;
+  ir::StageId bins(const Expr&, ir::Op, ir::ExprId value, const Elements&, ElementType result);
+  Wanted bins_of_place(const Expr&, Piece&, const std::vector<IndexItem>& place, const Wanted& lengths);
+  void name_bins(const std::string& name, std::size_t first, ir::StageId result);
+
   // spectra.cpp
   bool is_spectrum(const Expr&) const;
   Image spectrum(const Expr&);
@@ -161,7 +176,6 @@ class ImageEvaluator {
   Image over_images(const Expr&);
 
   // layout.cpp
-  using Piece = PlacedPiece;
   bool is_scalar(const Expr&) const;
   bool is_image(const Expr&) const;
   Image sub_domain(const Expr&);

@@ -75,6 +75,7 @@ bool ImageEvaluator::is_image(const Expr& e) const {
     case ExprKind::record:
     case ExprKind::compose:
     case ExprKind::stack:
+    case ExprKind::keyed:
       return true;
     case ExprKind::reduce:
       return is_image(*left->args[0]);
@@ -179,7 +180,9 @@ Image ImageEvaluator::sample(const Expr& e) {
 // Statements that place pieces under one name, a `for` most of all, mean one image of all of them: a name that nothing
 // has read since the last one goes on. One that was read is a temporary, which begins anew as any assignment does.
 void ImageEvaluator::place(const Statement& s, const std::string& name) {
+  const std::size_t first = graph_.stage_count();
   Piece p = piece(join(s.name.span, s.place.back().span), s.kind == Statement::spread, s.place, *s.value);
+  if (s.value->kind == ExprKind::keyed) name_bins(name, first, p.image->stages[0]);
   Collection& c = scope_.collected[name];
   if (c.read) {
     const Piece& last = c.pieces.back();
@@ -318,7 +321,12 @@ void ImageEvaluator::place_range(Piece& p, const std::vector<IndexItem>& place, 
     }
     return;
   }
-  p.image = evaluate(value, &length);
+  if (value.kind == ExprKind::keyed) {
+    const Wanted bins = bins_of_place(value, p, place, length);
+    p.image = evaluate(value, &bins);
+  } else {
+    p.image = evaluate(value, &length);
+  }
   const Domain own = domain(*p.image);
   if (place.size() < own.size())
     context_.report.fail(p.span, fmt::format("the image has rank {}, but its place has {} dimension{}", own.size(),
@@ -350,6 +358,7 @@ bool ImageEvaluator::is_all(const Piece& p, const Domain& where) const {
 
 // The union of the pieces: the largest extents, later pieces over earlier ones.
 Image ImageEvaluator::joined(std::vector<Piece> pieces, const std::string& name, Span at, const Wanted* wanted) {
+  if (pieces.size() == 1 && pieces[0].is_whole) return *pieces[0].image;
   const std::size_t rank = pieces[0].start.size();
   const Piece* pattern = nullptr;  // the first piece with an image gives the format
   std::vector<std::optional<SizeId>> extent(rank);

@@ -74,11 +74,13 @@ PointValue PointEvaluator::values(const Expr& e) {
     case ExprKind::version:
       context_.report.fail(e.span,
                            fmt::format("{} is a versioned image: expected a scalar", base::quoted(e.name.text)));
+    case ExprKind::keyed:
     case ExprKind::compose:
     case ExprKind::stack:
       break;
   }
-  context_.report.fail(e.span, "expected a scalar expression, found an image");
+  context_.report.fail(e.span, fmt::format("expected a scalar expression, found {}",
+                                            e.kind == ExprKind::keyed ? "an image of bins" : "an image"));
 }
 
 Scalar PointEvaluator::scalar(const Expr& e) {

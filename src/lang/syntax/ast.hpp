@@ -56,6 +56,7 @@ struct Modes {
 struct CallArgument {
   const Expr* value = nullptr;
   std::optional<Modes> modes;
+  std::vector<const Expr*> keys;  // of a keyed reduction: what stands behind `into`
 };
 
 struct Range {  // i = lo..hi
@@ -76,6 +77,7 @@ enum class ExprKind : std::uint8_t {
   name,       // name
   version,    // name < args >
   call,       // name ( arguments )
+  keyed,      // name ( arguments[0] into its keys )
   access,     // args[0] @[ index ]
   subscript,  // args[0] [ index ]: gather, table look-up, sub-domain
   field,      // args[0] . name

@@ -73,7 +73,10 @@ Expr& Parser::make(ExprKind kind, Span begin) {
 const Expr* Parser::finish(Expr& e) {
   e.span = join(e.span, previous());
   for (const Expr* a : e.args) e.depth = std::max(e.depth, a->depth + 1);
-  for (const CallArgument& a : e.arguments) e.depth = std::max(e.depth, a.value->depth + 1);
+  for (const CallArgument& a : e.arguments) {
+    e.depth = std::max(e.depth, a.value->depth + 1);
+    for (const Expr* key : a.keys) e.depth = std::max(e.depth, key->depth + 1);
+  }
   for (const IndexItem& i : e.index)
     for (const Expr* part : {i.a, i.b})
       if (part != nullptr) e.depth = std::max(e.depth, part->depth + 1);
@@ -184,7 +187,7 @@ const Expr* Parser::postfix_expression() {
   }
 }
 
-// primary := number | NAME | NAME versions | NAME "(" arguments ")" | cast | saturate | record | reduce | compose
+// primary := number | NAME | NAME versions | NAME arguments | cast | saturate | record | reduce | compose
 //          | stack | "(" e ")"
 const Expr* Parser::primary_expression() {
   const Token& t = peek();
@@ -217,6 +220,7 @@ const Expr* Parser::primary_expression() {
         Expr& call = make(ExprKind::call, begin);
         call.name = name;
         call.arguments = call_arguments();
+        if (!call.arguments.empty() && !call.arguments.front().keys.empty()) call.kind = ExprKind::keyed;
         return finish(call);
       }
       if (peek().is("<") && where_ == Where::image && holds_version()) {
@@ -292,7 +296,7 @@ const Expr* Parser::record_expression() {
   return finish(e);
 }
 
-// arguments := "(" [ argument { "," argument } ] ")"     argument := e [ ":" modes ]
+// arguments := "(" [ argument { "," argument } ] ")" | "(" e "into" e { "," e } ")"     argument := e [ ":" modes ]
 std::vector<CallArgument> Parser::call_arguments() {
   const Nest nest(*this);
   std::vector<CallArgument> all;
@@ -305,6 +309,11 @@ std::vector<CallArgument> Parser::call_arguments() {
       peek().role = Role::mode_colon;
       next();
       a.modes = modes();
+    }
+    if (where_ == Where::image && all.empty() && peek().is_word("into")) {
+      next();
+      do a.keys.push_back(select_expression());
+      while (accept(","));
     }
     all.push_back(std::move(a));
   } while (accept(","));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lower/ways/chain/chain.hpp"
+#include "lower/ways/keyed/keyed.hpp"
 #include "lower/ways/large_tiles/large_tiles.hpp"
 #include "lower/ways/march/march.hpp"
 #include "lower/ways/matrix_units/matrix_units.hpp"
@@ -54,8 +55,8 @@ void choose_ways(plan::Plan& plan, std::span<const Way<Program>* const> table, p
 }  // namespace
 
 std::span<const DeviceWay* const> device_ways() {
-  static constexpr std::array<const DeviceWay*, 9> table = {
-      &matrix_units, &large_tiles, &transform_tiles, &pieces, &march, &strips, &chain, &shared_tiles, &points};
+  static constexpr std::array<const DeviceWay*, 10> table = {
+      &keyed, &matrix_units, &large_tiles, &transform_tiles, &pieces, &march, &strips, &chain, &shared_tiles, &points};
   return table;
 }
 

@@ -6,6 +6,7 @@
 #include "analyze/expressions.hpp"
 #include "analyze/pairs.hpp"
 #include "analyze/ranges.hpp"
+#include "ir/keyed.hpp"
 #include "plan/groups/volumes.hpp"
 #include "plan/passes/lanes.hpp"
 #include "rewrite/rebuild.hpp"
@@ -128,6 +129,12 @@ GraphFacts facts_of(Plan& plan) {
     if (stage.kind == StageKind::point) own.operations = analyze::operation_count(graph, {stage.body});
     own.alone = own.operations;
     for (std::size_t d = 0; d < stage.domain.size(); ++d) own.points *= facts.extent(s, d);
+    own.stored = own.points;
+    if (const auto keyed = ir::keyed_of(graph, stage)) {
+      own.stored = 1;
+      for (const ir::SizeId n : ir::partial_extents(graph, *keyed))
+        own.stored *= static_cast<double>(std::max<i64>(1, graph.evaluate(n, plan.options.parameters)));
+    }
   }
   const std::vector<bool> fillable = rewrite::fillable_by_pieces(graph);
   analyze::Ranges ranges(graph);

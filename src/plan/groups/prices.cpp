@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
+#include "ir/keyed.hpp"
 #include "plan/groups/strips.hpp"
 #include "plan/groups/tile_groups.hpp"
 #include "plan/groups/volumes.hpp"
@@ -106,15 +108,18 @@ Price price(const GraphFacts& facts, const Set& set, const Layout& layout) {
   if (sums_planes(facts, layout)) return price_of_volume(facts, set, layout);
   Price price;
   const machine::Machine& machine = facts.machine;
-  double cycles = 0, ring_cycles = 0;
+  double cycles = 0, ring_cycles = 0, keyed_cycles = 0;  // no element goes into its bin twice
+  std::optional<i64> pieces;
   for (std::size_t i = 0; i < set.size(); ++i) {
     const StageFacts& own = facts.of(set[i]);
     const StagePlan& stage = layout.stages[i];
     const StagePlan::Rate &row = stage.rate[0], &column = stage.rate.back();
     const double bytes = facts.element_bytes(set[i]), vectors = own.points * own.work_bytes / machine.vector_bytes;
     price.operations += own.points * own.operations;
-    cycles += vectors *
-              (facts.plans_strips ? own.instructions * cycles_per_instruction : own.operations * cycles_per_operation);
+    const auto keyed = ir::keyed_of(facts.graph, facts.graph.stage(set[i]));
+    if (keyed) pieces = ir::pieces_of(facts.graph, *keyed);
+    (keyed ? keyed_cycles : cycles) += vectors * (facts.plans_strips ? own.instructions * cycles_per_instruction
+                                                                     : own.operations * cycles_per_operation);
     for (std::size_t k : own.reads) cycles += vectors * load_price(facts, facts.edges[k], layout) * cycles_per_load;
     if (stage.home == Home::ring) {
       ring_cycles += vectors * cycles_of_ring;
@@ -122,17 +127,19 @@ Price price(const GraphFacts& facts, const Set& set, const Layout& layout) {
       price.ring_bytes_per_column +=
           depth * bytes * (static_cast<double>(column.num) / static_cast<double>(column.den));
     }
-    if (layout.leaves[i]) price.bytes += own.points * bytes;
+    if (layout.leaves[i]) price.bytes += own.stored * bytes;
     price.halo_rows = std::max(price.halo_rows, row.after - row.before);
     price.halo_columns = std::max(price.halo_columns, column.after - column.before);
   }
-  for (StageId a : arrays_of(facts, set)) price.bytes += facts.of(a).points * facts.loaded_bytes(a);
+  for (StageId a : arrays_of(facts, set)) price.bytes += facts.of(a).stored * facts.loaded_bytes(a);
   const double halo = static_cast<double>(price.halo_rows);
-  const Band band = band_of(facts, layout.anchor, halo);
+  Band band = band_of(facts, layout.anchor, halo);
+  if (pieces) band = {std::max(1.0, facts.extent(layout.anchor, 0) / static_cast<double>(*pieces)), 1};
   double redundant = redundancy_of_rings(facts, layout, price);
   redundant *= 1 + halo / band.rows;
   redundant *= band.idle;
-  roofline(price, (cycles + ring_cycles) * redundant * repetition(facts, layout) / machine.gigahertz, machine);
+  const double all = (cycles + ring_cycles) * redundant * repetition(facts, layout) + keyed_cycles;
+  roofline(price, all / machine.gigahertz, machine);
   if (redundant > most_redundant) price.nanoseconds *= 1 + price_of_redundancy * (redundant - most_redundant);
   return price;
 }

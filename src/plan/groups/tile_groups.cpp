@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/keyed.hpp"
 #include "rewrite/sums/tiles/tiles.hpp"
 
 namespace tessera::plan {
@@ -66,6 +67,7 @@ std::string TileGroups::no_tiles(const Set& set, const std::vector<bool>& leaves
     if (stage.domain != shape.domain) return named(s, "has another extent than the transform's tiles");
     if (stage.kind != StageKind::point || is_lanes(graph_.node(stage.body).op) || is_whole(graph_.node(stage.body).op))
       return by_itself;
+    if (ir::is_keyed(graph_, stage)) return named(s, "puts elements into bins");
     if (tile && !same_shape(facts_.plan.tiling(s), tiles)) return "their Fourier transforms have other tiles";
     // (A sum that leaves is stored by its tiles; one that is read here as well would be kept for that, and copied.)
     const bool kept = std::any_of(facts_.of(s).read_by.begin(), facts_.of(s).read_by.end(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/keyed.hpp"
 #include "ir/reductions.hpp"
 
 namespace tessera::plan {
@@ -32,6 +33,10 @@ bool is_tiled(const PassQuestion& q) {
 
 bool reduces(const PassQuestion& q) {
   return is_lanes(q.facts.graph.node(last_stage(q).body).op);
+}
+
+bool goes_into_bins(const PassQuestion& q) {
+  return ir::is_keyed(q.facts.graph, last_stage(q));
 }
 
 // (Alone in its pass: every chain has four totals a row.)
@@ -72,10 +77,11 @@ int lanes_of_bytes(const PassQuestion& q) {
   return q.facts.machine.vector_bytes;
 }
 
-constexpr std::array<FormRow, 6> forms = {{
+constexpr std::array<FormRow, 7> forms = {{
     {PassForm::compose, composes, lanes_of_vector},
     {PassForm::tiles, is_tiled, lanes_of_vector},
     {PassForm::reduction, reduces, [](const PassQuestion&) { return static_cast<int>(ir::lanes_of_piece); }},
+    {PassForm::keyed, goes_into_bins, [](const PassQuestion&) { return elements_a_turn; }},
     {PassForm::quads, sums_quads, lanes_of_bytes},
     {PassForm::pairs, works_in_pairs, lanes_of_two},
     {PassForm::vectors, [](const PassQuestion&) { return true; }, lanes_of_vector},
@@ -91,6 +97,8 @@ std::string_view name_of(PassForm form) {
       return "tiles";
     case PassForm::reduction:
       return "reduction";
+    case PassForm::keyed:
+      return "keyed";
     case PassForm::quads:
       return "quads";
     case PassForm::pairs:

@@ -19,6 +19,9 @@ struct FormRow {
   int (*lanes)(const PassQuestion&);  // columns that one turn of its loop computes
 };
 
+// Columns that one turn of a loop puts into bins.
+constexpr int elements_a_turn = 4;
+
 // The row of the form that the pass has.
 const FormRow& form_of(const PassQuestion&);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/division.hpp"
+#include "ir/keyed.hpp"
 #include "plan/groups/pieces.hpp"
 #include "plan/groups/tile_groups.hpp"
 
@@ -46,7 +47,7 @@ class FindLayout {
 
   Layout found() {
     find_anchor();
-    found_.legal = start() && place_rings() && find_rates() && find_periodic() && results_fit();
+    found_.legal = start() && place_rings() && find_rates() && find_periodic() && results_fit() && bins_fit();
     if (!found_.legal) return std::move(found_);
     find_step();
     for (std::size_t i = set_.size(); i-- > 0;) find_lag(i);
@@ -74,6 +75,7 @@ class FindLayout {
   bool wraps(std::size_t consumer, const Edge&, std::size_t dim);
   bool continues(std::size_t i);
   bool results_fit();
+  bool bins_fit();
   void find_step();
   void find_lag(std::size_t i);
   void find_depth(std::size_t i);
@@ -103,6 +105,7 @@ bool FindLayout::start() {
     // Fields of a struct leave as rows that are spread over the elements.
     p.home = facts_.of(s).is_field ? Home::ring : Home::array;
     p.also_array = p.home == Home::ring;
+    if (const auto keyed = ir::keyed_of(graph_, graph_.stage(s))) p.extents = ir::partial_extents(graph_, *keyed);
     found_.stages.push_back(std::move(p));
     if (graph_.stage(s).domain.size() != rank()) return refused("their ranks differ");
   }
@@ -273,6 +276,22 @@ bool FindLayout::results_fit() {
       if (ir::at_most(graph_, graph_.stage(set_[i]).domain[d], most)) continue;
       return refused("'" + name(set_[i]) + "' has another extent than '" + name(found_.anchor) + "'");
     }
+  return true;
+}
+
+// Tiles are the pieces of elements that go into bins: those of all of them, if there are several.
+bool FindLayout::bins_fit() {
+  std::optional<i64> pieces;
+  for (const StageId s : set_) {
+    const auto keyed = ir::keyed_of(graph_, graph_.stage(s));
+    if (!keyed) continue;
+    if (facts_.machine.columns_together && set_.size() > 1) return refused("'" + name(s) + "' puts elements into bins");
+    if (graph_.stage(s).domain != graph_.stage(found_.anchor).domain)
+      return refused("the tiles of '" + name(found_.anchor) + "' are no pieces of '" + name(s) + "'");
+    const i64 own = ir::pieces_of(graph_, *keyed);
+    if (pieces.value_or(own) != own) return refused("what goes into bins is cut into other pieces");
+    pieces = own;
+  }
   return true;
 }
 

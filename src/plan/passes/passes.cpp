@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "analyze/expressions.hpp"
+#include "ir/keyed.hpp"
 #include "plan/groups/tile_groups.hpp"
 #include "plan/passes/forms.hpp"
 
@@ -113,6 +114,7 @@ bool FindPasses::joins(std::size_t p, StageId s) const {
   const Stage &mine = graph_.stage(s), &theirs = graph_.stage(other);
   const bool composes = graph_.stage(pass.stages.back()).kind == StageKind::compose;
   if (composes || tiles_.belongs_to_tiles(other, set_)) return false;
+  if (ir::is_keyed(graph_, mine) || ir::is_keyed(graph_, theirs)) return false;
   const auto reduces = [&](const Stage& of) { return is_lanes(graph_.node(of.body).op); };
   if (theirs.domain != mine.domain || reduces(theirs) != reduces(mine) || !same_rate(plan_of(other), plan_of(s)))
     return false;
@@ -166,6 +168,7 @@ std::size_t along(const GraphFacts& facts, const Pass& pass, const Set& set, con
 int rows_of_block(const GraphFacts& facts, const Work& work, const Pass& pass, bool stepping) {
   const Graph& graph = facts.graph;
   const StageId first = pass.stages.front();
+  if (pass.form == PassForm::keyed) return 1;
   if (pass.form == PassForm::quads)
     return std::max(1, facts.machine.vector_registers / registers_of_chain / facts.of(first).quads.chains);
   if (!stepping && !pass.composes() && pass.stages.size() == 1 && work.row_taps >= least_dense_taps) {

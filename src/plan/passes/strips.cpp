@@ -240,7 +240,8 @@ StripReads strip_reads(Graph& graph, StageId s) {
   for (const ExprId e : ir::postorder(graph, {stage.body})) {
     const ExprNode& node = graph.node(e);
     if (is_lanes(node.op)) return refused("it reduces a whole image");
-    if (node.op == Op::gather || node.op == Op::value) gathered.insert(node.stage);
+    if (is_into(node.op)) return refused("it puts elements into bins");
+    if (node.op == Op::gather || node.op == Op::value || node.op == Op::partial) gathered.insert(node.stage);
     if (node.op != Op::access) continue;
     if (graph.stage(node.stage).domain.size() != rank) return refused("it reads an array of fewer dimensions");
     StripRead read;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/division.hpp"
+#include "ir/keyed.hpp"
 #include "rewrite/sums/tiles/tiles.hpp"
 
 namespace tessera::plan {
@@ -68,6 +69,12 @@ std::optional<SignalColumns> signal_columns(const Plan& plan, const Group& group
                        std::max(smallest, halos_of_low_tile * group.halo_columns)};
 }
 
+std::optional<i64> pieces_of_group(const ir::Graph& graph, const Group& group) {
+  for (const ir::StageId s : group.stages)
+    if (const auto keyed = ir::keyed_of(graph, graph.stage(s))) return ir::pieces_of(graph, *keyed);
+  return {};
+}
+
 TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64>& parameters, i64 threads, i64 rows,
                      i64 columns) {
   const ir::Graph& graph = plan.graph;
@@ -124,8 +131,13 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
       shape.extents[rank - 3] = balanced_rows(n[rank - 3], strips * ceil_divide(n.back(), shape.extents[rank - 1]),
                                               threads, 4 * tile.along, 2 * tile.along);
   }
-  if (rows > 0) shape.extents[0] = rows;
-  if (columns > 0) shape.extents[rank - 1] = round_up(columns, column_unit);
+  const auto pieces = pieces_of_group(graph, group);
+  if (pieces) {
+    shape.extents = n;
+    shape.extents[0] = ceil_divide(n[0], *pieces);
+  }
+  if (rows > 0 && !pieces) shape.extents[0] = rows;
+  if (columns > 0 && !pieces) shape.extents[rank - 1] = round_up(columns, column_unit);
   for (std::size_t d = 0; d < rank; ++d) {
     shape.extents[d] = std::max<i64>(1, shape.extents[d]);
     shape.counts.push_back(ceil_divide(n[d], shape.extents[d]));
@@ -134,7 +146,7 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   double written = 0;
   for (ir::StageId s : group.results) {
     double bytes = ir::nest::size_of(plan.stages[s].lane);
-    for (ir::SizeId d : graph.stage(s).domain) bytes *= static_cast<double>(graph.evaluate(d, parameters));
+    for (ir::SizeId d : extents_of_array(plan, s)) bytes *= static_cast<double>(graph.evaluate(d, parameters));
     written += bytes;
   }
   shape.streaming = written > static_cast<double>(caches_of_results * plan.device.l2_bytes) && !tiled;

@@ -33,6 +33,9 @@ constexpr i64 least_rows(std::size_t rank) {
 // Results of more caches than this could not stay there until they are read: they are stored past them.
 constexpr i64 caches_of_results = 2;
 
+// Of a group with elements that go into bins: the pieces that its tiles are (ir/keyed.hpp).
+std::optional<i64> pieces_of_group(const ir::Graph&, const Group&);
+
 struct TileShape {
   std::vector<i64> extents;  // of a full tile of the anchor, slowest first
   std::vector<i64> counts;   // tiles in every dimension

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "differential/random/points.hpp"
+#include "ir/keyed.hpp"
 
 namespace tessera::differential {
 namespace {
@@ -31,7 +32,10 @@ class Generator : private PointGenerator {
     c.data = wild_ ? Data::wild : odd_ ? Data::odd : Data::plain;
     declare();
     const i64 stages = r_.chance(25) ? r_.between(1, 2) : r_.between(2, 12);
-    for (i64 k = 0; k < stages; ++k) r_.chance(18) ? compose() : point();
+    for (i64 k = 0; k < stages; ++k) {
+      if (keyed_ && r_.chance(30)) keyed();
+      r_.chance(18) ? compose() : point();
+    }
     choose_outputs();
     sizes(c);
     ways(c);
@@ -78,6 +82,7 @@ class Generator : private PointGenerator {
     scales_ = r_.chance(35);
     oddities_ = r_.chance(50);  // gathers, look-ups, coordinates, reductions, shifts
     totals_ = oddities_ && seed_ % 3 == 1;
+    keyed_ = seed_ % 7 == 3;
   }
 
   void declare() {
@@ -197,7 +202,8 @@ class Generator : private PointGenerator {
   void choose_outputs() {
     std::vector<StageId> left;
     for (StageId s = static_cast<StageId>(g_.stage_count()); s-- > 0;)
-      if (g_.stage(s).kind != ir::StageKind::input || r_.chance(4)) left.push_back(s);
+      if (!ir::is_keyed(g_, g_.stage(s)) && (g_.stage(s).kind != ir::StageKind::input || r_.chance(4)))
+        left.push_back(s);
     const std::size_t wanted = r_.chance(60) ? 1 : static_cast<std::size_t>(r_.between(2, 4));
     for (std::size_t k = 0; k < wanted && !left.empty(); ++k) {
       const std::size_t at = k == 0 ? 0 : r_.below(left.size());
@@ -279,6 +285,7 @@ class Generator : private PointGenerator {
   }
 
   std::uint64_t seed_;
+  bool keyed_ = false;
 };
 
 }  // namespace

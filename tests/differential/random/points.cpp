@@ -11,6 +11,7 @@
 #include "ir/build.hpp"
 #include "ir/functions/functions.hpp"
 #include "ir/gather.hpp"
+#include "ir/keyed.hpp"
 #include "ir/reductions.hpp"
 
 namespace tessera::differential {
@@ -96,8 +97,9 @@ void PointGenerator::point() {
 
 StageId PointGenerator::recent() {
   const std::size_t n = g_.stage_count();
-  if (r_.chance(65)) return static_cast<StageId>(n - 1 - r_.below(std::min<std::size_t>(n, 2)));
-  return static_cast<StageId>(r_.below(n));
+  const StageId s = r_.chance(65) ? static_cast<StageId>(n - 1 - r_.below(std::min<std::size_t>(n, 2)))
+                                  : static_cast<StageId>(r_.below(n));
+  return ir::is_keyed(g_, g_.stage(s)) ? s + 1 : s;  // its bins
 }
 
 Term PointGenerator::stored(Context& c, ElementType type) {
@@ -341,7 +343,7 @@ Term PointGenerator::sample_of_window(Context& c, ElementType type) {
   ir::ExprNode second = g_.node(first.id);
   std::vector<StageId> alike;
   for (StageId s = 0; s < g_.stage_count(); ++s)
-    if (g_.stage(s).domain == g_.stage(second.stage).domain) alike.push_back(s);
+    if (g_.stage(s).domain == g_.stage(second.stage).domain && !ir::is_keyed(g_, g_.stage(s))) alike.push_back(s);
   second.stage = r_.pick(alike);
   second.type = g_.stage(second.stage).type;
   Bound bound = bounds_[second.stage];
@@ -449,7 +451,7 @@ Term PointGenerator::access(Context& c, bool window) {
   StageId s = must_read_ ? *must_read_ : recent();
   must_read_.reset();
   if (g_.stage(s).domain.size() > c.domain.size()) s = static_cast<StageId>(r_.below(input_count_));
-  for (StageId t = 0; g_.stage(s).domain.size() > c.domain.size(); ++t) s = t;
+  for (StageId t = 0; g_.stage(s).domain.size() > c.domain.size() || ir::is_keyed(g_, g_.stage(s)); ++t) s = t;
   const ir::Stage& source = g_.stage(s);
   const std::size_t rank = source.domain.size(), lead = c.domain.size() - rank;
   std::vector<ir::Index> index(rank);

@@ -26,6 +26,8 @@ class PointGenerator {
 
   // A stage more, which reads one of the newest.
   void point();
+  // Two: elements of one of the newest that go into bins, and the bins.
+  void keyed();
 
   static Bound input_bound(ElementType t);
   double small(ElementType t);

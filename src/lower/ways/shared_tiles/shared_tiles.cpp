@@ -139,6 +139,7 @@ class TileLowering : private DeviceFunction {
       for (ExprId e : ir::postorder(graph_, {stage.body})) {
         const ExprNode& node = graph_.node(e);
         if (is_lanes(node.op)) return "it reduces a whole image";
+        if (is_into(node.op)) return "it puts elements into bins";
         if (node.op == Op::gather && member(node.stage)) return "a stage of it is read at computed places";
         if (node.op != Op::access || !member(node.stage)) continue;
         for (std::size_t d = 0; d < rank_; ++d) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lower/ways/stream/columns/compose.hpp"
+#include "lower/ways/stream/columns/keyed.hpp"
 #include "lower/ways/stream/columns/lanes.hpp"
 #include "lower/ways/stream/pass.hpp"
 
@@ -20,10 +21,11 @@ void compose_block(const PassOfTile& of, const std::vector<Value>& index, const 
 }
 
 // In the order of plan::PassForm.
-constexpr std::array<FormLowering, 6> table = {{
+constexpr std::array<FormLowering, 7> table = {{
     {.form = PassForm::compose, .block = compose_block},
     {.form = PassForm::tiles},
     {.form = PassForm::reduction, .block = compute_block, .turn = reduction_turn},
+    {.form = PassForm::keyed, .block = put_into_bins},
     {.form = PassForm::quads,
      .block = compute_block,
      .turn = quad_turn,

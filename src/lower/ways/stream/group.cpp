@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lower/ways/stream/columns/keyed.hpp"
 #include "lower/ways/stream/shape.hpp"
 
 namespace tessera::lower {
@@ -53,7 +54,9 @@ ir::nest::Function tile_function(const StreamGroup& group, const std::vector<Pas
   if (guarded) b.call("tsr_spoil", {memory, memory_size(tile, bodies, transforms)});
   ScratchStack scratch(b, ScratchStack::Use::written, guarded);
   tile.memory = reserve_memory(tile, bodies, transforms, tile.regions, scratch);
+  begin_bins(tile);
   body(tile);
+  end_bins(tile);
   for (const Value& g : scratch.guards()) b.call("tsr_guarded", {address(memory, g)});
   return f;
 }

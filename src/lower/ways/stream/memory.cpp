@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lower/ways/stream/columns/ends.hpp"
+#include "lower/ways/stream/columns/keyed.hpp"
 #include "lower/ways/stream/columns/lanes.hpp"
 
 namespace tessera::lower {
@@ -121,6 +122,8 @@ void ReserveMemory::place_workspace(std::size_t p) {
   if (patches > 0) work.patches = reserve(patches);
   if (patches > 0) work.ends = reserve(rows_patched * static_cast<i64>(sizeof(void*)));
   if (const i64 piece = piece_bytes(group_, bodies_[p]); piece > 0) work.piece = reserve(piece);
+  if (const MoreBins more = more_bins(group_, pass.stages.front()); more.copies > 0)
+    work.bins = reserve(more.copies * more.bytes);
   for (std::size_t k = 0; k < bodies_[p].sources.size(); ++k)
     work.constants[k] = border_rows(p, bodies_[p].sources[k], columns);
 }

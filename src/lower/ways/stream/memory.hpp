@@ -44,6 +44,7 @@ struct Workspace {  // of a pass
   ir::nest::Value dump, patches, outputs;
   ir::nest::Value ends;   // rows of which the ends are patched by one call
   ir::nest::Value piece;  // of a whole image, copied
+  ir::nest::Value bins;   // further ones of elements
   // By source and outer dimension, where the border is constant: column 0 of a row of border values.
   std::map<std::size_t, std::vector<ir::nest::Value>> constants;
 };

@@ -26,6 +26,7 @@ class TileExtents {
       : group_(group), planned_(group.planned), rank_(group.rank), n_(n), builder_(builder), extents_(rank_) {}
 
   std::vector<Value> found(const std::vector<TileTransform>& transforms) {
+    if (const auto pieces = plan::pieces_of_group(group_.graph, planned_)) return tile_a_piece(*pieces);
     find_columns();
     find_middle();
     find_rows();
@@ -37,6 +38,7 @@ class TileExtents {
   }
 
  private:
+  std::vector<Value> tile_a_piece(i64 pieces);
   void find_columns();
   void find_middle();
   void find_rows();
@@ -53,6 +55,13 @@ class TileExtents {
   const Value threads_ = variable("threads", index_type);
   std::vector<Value> extents_;
 };
+
+// Of elements that go into bins: whole rows, as many as make that many pieces.
+std::vector<Value> TileExtents::tile_a_piece(i64 pieces) {
+  extents_ = n_;
+  extents_[0] = builder_.let("rows", call_i64("tsr_ceil_div", {n_[0], integer(pieces)}));
+  return std::move(extents_);
+}
 
 void TileExtents::find_columns() {
   Value most = integer(plan::most_tile_columns(group_.machine, planned_, rank_));
@@ -114,7 +123,7 @@ Value bytes_written(const Declared& declared) {
   Value written = integer(0);
   for (StageId s : declared.group.planned.results) {
     Value bytes = integer(declared.group.bytes(s));
-    for (ir::SizeId d : declared.group.stage(s).domain) bytes = bytes * declared.extent(d);
+    for (ir::SizeId d : plan::extents_of_array(declared.group.plan, s)) bytes = bytes * declared.extent(d);
     written = written + bytes;
   }
   return written;

@@ -304,6 +304,19 @@ Value gathered(const TileFunction& tile, const ExprNode& node, const std::vector
   return read;
 }
 
+// Bins of a piece, whose number is the same in all lanes.
+Value partial_bins(const TileFunction& tile, const ExprNode& node, const Value& piece, const Value& bin, int lanes) {
+  const auto place = tile.group.place(node.stage);
+  const ArrayRef& array = tile.group.interface.arrays[place->array];
+  const Lane lane = tile.group.memory_lane(node.stage);
+  const Value row = address(tile.array_base(place->array), piece * tile.stride(array.strides));
+  auto read = std::make_shared<ir::nest::Node>();
+  read->kind = Kind::gather;
+  read->type = {lane, lanes, false};
+  read->args = {row, convert({Lane::i64, lanes, false}, bin) * broadcast(integer(size_of(lane)), lanes)};
+  return read;
+}
+
 // Operands that are no access, at column x: the same in all lanes but for the column's own number.
 Value leaf(const PassOfTile& of, const ExprNode& node, const std::vector<Value>& index, const Value& x, int lanes) {
   const TileFunction& tile = of.tile;
@@ -356,6 +369,9 @@ void compute_turn(const PassOfTile& of, const Block& block, const Value& x, Colu
   };
   operands.gather = [&](const ExprNode& node, const std::vector<Value>& indices) {
     return gathered(tile, node, indices, lanes);
+  };
+  operands.partial = [&](const ExprNode& node, const Value& piece, const Value& bin) {
+    return partial_bins(tile, node, piece, bin, lanes);
   };
   operands.leaf = [&](const ExprNode& node) { return leaf(of, node, block.index, x, lanes); };
   operands.table = [&](std::size_t t) {
