@@ -221,7 +221,7 @@ void Reverse::derive(ir::StageId s, ExprId e, ExprId amount, std::map<ExprId, Ex
       std::map<std::uint32_t, std::uint32_t> fresh;
       for (const ir::Var& v : n.vars) {
         fresh[v.id] = graph_.new_var();
-        all.push_back({fresh[v.id], v.lo, v.hi});
+        all.push_back({fresh[v.id], v.lo, v.hi, v.end});
       }
       return walk(s, renamed(graph_, n.args[0], fresh), amount, all);
     }

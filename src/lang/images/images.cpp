@@ -139,6 +139,7 @@ Image ImageEvaluator::any_image(const Expr& e, const Domain* extents) {
     case ExprKind::saturate:
     case ExprKind::select:
     case ExprKind::reduce:
+    case ExprKind::extent_of:
       break;
   }
   if (is_scalar(e)) return scalar_image(e);

@@ -119,6 +119,7 @@ class ImageEvaluator {
   Image as_bytes(const Image&, Span);
   std::vector<Border> borders(const CallArgument&, const FunctionArgument&);
   void warn_of_margins(const Function&, const std::vector<ArgumentUse>&, const std::vector<i64>& hi, Span at);
+  Domain named_domain(const Function&, const NamedReads&, Span at, const Domain* extents);
   Domain result_domain(const Function&, const std::vector<ArgumentUse>&, Span at, const Domain* extents);
   ir::StageId add_point(std::string name, ElementType, const Domain&, ir::ExprId body, std::vector<i64> lo,
                         std::vector<i64> hi, Span at);

@@ -84,6 +84,7 @@ PointValue PointEvaluator::call_function(const Expr& e, const Function& f) {
   PointEvaluator body(context_, mode_);
   body.locals_ = &locals;
   body.ranges_ = ranges_;
+  body.points_ = points_;
   body.in_function_ = true;
   for (const Statement* s : f.body) body.define(*s);
   ElementType type = ElementType::f32;
@@ -170,6 +171,15 @@ Scalar PointEvaluator::reduce(const Expr& e) {
     if (std::any_of(&e.ranges.front(), &r, [&](const Range& o) { return o.name.text == r.name.text; }))
       context_.report.fail(r.name.span,
                            fmt::format("{} is the name of two indices: expected a new one", base::quoted(r.name.text)));
+    if (r.over != nullptr) {
+      vars.push_back(variable_over(r));
+      names.insert_or_assign(r.name.text, PointValue{nullptr, {{ir::var(graph_, vars.back().id), ElementType::i32}}});
+      if (vars.back().end == ir::SizeId{}) points *= std::min(vars.back().hi + 1, ir::max_window + 1);
+      if (points > ir::max_window)
+        context_.report.fail(e.span,
+                             fmt::format("the window has more than {} points", base::format_count(ir::max_window)));
+      continue;
+    }
     ir::Var v;
     v.lo = constant_integer(*r.lo, "the lower bound");
     v.hi = constant_integer(*r.hi, "the upper bound");
@@ -200,6 +210,12 @@ Scalar PointEvaluator::reduce(const Expr& e) {
     if (mode_ == constant) {
       result = reduce_now(e, op, vars);
     } else {
+      for (std::size_t k = 0; op == Op::reduce_median && k < vars.size(); ++k)
+        if (vars[k].end != ir::SizeId{})
+          context_.report.fail(e.ranges[k].over->span,
+                               "a median runs over extents known at compile time: expected a constant extent",
+                               {{"the other reductions run over extents known at run time as well"},
+                                "give the parameter a value, as in parameter K = 9;"});
       const Scalar body = reduced(e);
       const ir::ExprId r = ir::reduce(graph_, op, vars, body.e);
       ElementType type = graph_.node(r).type;

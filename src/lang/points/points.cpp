@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "ir/gather.hpp"
 #include "lang/declarations.hpp"
 #include "lang/functions.hpp"
 
@@ -52,6 +53,8 @@ PointValue PointEvaluator::evaluate(const Expr& e) {
       return {nullptr, {binary(e)}};
     case ExprKind::reduce:
       return {nullptr, {reduce(e)}};
+    case ExprKind::extent_of:
+      return {nullptr, {made(e.span, ir::extent_value(graph_, extent_of(e)), ElementType::i32)}};
     case ExprKind::cast: {
       const ElementType type = context_.basic_type(e.type_name);
       return {nullptr, {made(e.span, converted(scalar(*e.args[0]), type), type)}};

@@ -148,7 +148,14 @@ const Expr* Parser::unary_expression() {
   return postfix_expression();
 }
 
-// postfix := primary { "@" "[" items "]" | "[" items "]" | "." NAME }
+// Does ".0" stand behind a name? It is read as a number.
+bool Parser::is_dimension(const Expr& e) {
+  const std::string_view text = peek().text();
+  return e.kind == ExprKind::name && where_ == Where::point && peek().kind == TokenKind::real && text.size() > 1 &&
+         text[0] == '.' && text.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+// postfix := primary { "@" "[" items "]" | "[" items "]" | "." NAME | "." INT }
 const Expr* Parser::postfix_expression() {
   const Span begin = peek().span;
   const Expr* e = primary_expression();
@@ -163,6 +170,12 @@ const Expr* Parser::postfix_expression() {
       subscript.args = {e};
       subscript.index = index_items(false, where_ == Where::image);
       e = finish(subscript);
+    } else if (is_dimension(*e)) {
+      peek().role = Role::glued;
+      Expr& extent = make(ExprKind::extent_of, begin);
+      extent.args = {e};
+      extent.value = static_cast<double>(base::parse_integer(next().text().substr(1)).value_or(-1));
+      e = finish(extent);
     } else if (accept(".")) {
       Expr& field = make(ExprKind::field, begin);
       field.args = {e};
@@ -196,7 +209,7 @@ const Expr* Parser::primary_expression() {
       if (t.is_word("struct")) return record_expression();
       if (t.is_word("cast") && peek(1).is("<")) return cast_expression(false);
       if (t.is_word("saturate") && peek(1).is("<")) return cast_expression(true);
-      const bool reduction = peek(1).is("(") && peek(2).kind == TokenKind::name && peek(3).is("=");
+      const bool reduction = peek(1).is("(") && peek(2).kind == TokenKind::name && (peek(3).is("=") || peek(3).is(":"));
       if (where_ == Where::point && reduction && find_reduction(t.text()) != nullptr) return reduce_expression();
       const Span begin = t.span;
       if (find_type(t.text()) && peek(1).is("(") && is_keyword(t.text()))
@@ -414,14 +427,29 @@ Range Parser::range() {
   return r;
 }
 
-// reduce := NAME "(" range { "," range } ")" ( "(" e ")" | "{" { local } "return" e ";" "}" )
+// window := range | NAME ":" NAME "." INT
+Range Parser::window_range() {
+  if (!peek(1).is(":")) return range();
+  Range r;
+  r.name = expect_name("a name for the index");
+  next();
+  r.over = postfix_expression();
+  if (r.over->kind != ExprKind::extent_of)
+    report_.fail(
+        r.over->span,
+        fmt::format("{} is no dimension of an image: expected one such as X.0", base::quoted(r.over->span.text(), 40)),
+        {{}, fmt::format("bounds are written {} = lo..hi", r.name.text)});
+  return r;
+}
+
+// reduce := NAME "(" window { "," window } ")" ( "(" e ")" | "{" { local } "return" e ";" "}" )
 const Expr* Parser::reduce_expression() {
   const Nest nest(*this);
   Expr& e = make(ExprKind::reduce, peek().span);
   e.name = {peek().span, peek().text()};
   next();
   expect("(", "the reduction").role = Role::call_open;
-  do e.ranges.push_back(range());
+  do e.ranges.push_back(window_range());
   while (accept(","));
   expect(")", "the bounds");
   if (peek().is("{")) {

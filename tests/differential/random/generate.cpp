@@ -31,7 +31,12 @@ class Generator : private PointGenerator {
     c.data = wild_ ? Data::wild : odd_ ? Data::odd : Data::plain;
     declare();
     const i64 stages = r_.chance(25) ? r_.between(1, 2) : r_.between(2, 12);
-    for (i64 k = 0; k < stages; ++k) r_.chance(18) ? compose() : point();
+    for (i64 k = 0; k < stages; ++k) {
+      if (oddities_ && r_.chance(15))
+        sum_of_products();
+      else
+        r_.chance(18) ? compose() : point();
+    }
     choose_outputs();
     sizes(c);
     ways(c);

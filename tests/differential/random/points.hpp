@@ -26,6 +26,8 @@ class PointGenerator {
 
   // A stage more, which reads one of the newest.
   void point();
+  // One more that reads two at sums of indices: products.cpp.
+  void sum_of_products();
 
   static Bound input_bound(ElementType t);
   double small(ElementType t);
@@ -73,6 +75,7 @@ class PointGenerator {
   // A sample of a window, or a function of it and of another image at the same place or close to it.
   Term sample_of_window(Context& c, ElementType type);
   Term leaf(Context& c, ElementType type);
+  Term factor(ir::StageId s, ElementType type, std::size_t point, const std::vector<ir::Var>& vars);
   // What a whole image comes to.
   Term total();
   // Some index: near the point, far outside, or out of the data.

@@ -79,13 +79,6 @@ void store_interleaved(Builder& builder, const Value& to, const Value& x, std::v
   }
 }
 
-Value iota(int lanes) {
-  auto node = std::make_shared<ir::nest::Node>();
-  node->kind = Kind::iota;
-  node->type = {Lane::i32, lanes, false};
-  return node;
-}
-
 // Results of a turn of the loop. What goes past the caches or not is stored together: a branch at every store would
 // part the rows of a block, whose chains of sums are to run beside each other. (Not those of many stages, that have
 // little in common but need registers until they are stored.)
@@ -127,6 +120,13 @@ class Results {
   const std::size_t most_;
   std::vector<Result> waiting_;
 };
+
+Value iota(int lanes) {
+  auto node = std::make_shared<ir::nest::Node>();
+  node->kind = Kind::iota;
+  node->type = {Lane::i32, lanes, false};
+  return node;
+}
 
 // What an access reads: a row, and the column in it.
 struct Access {
@@ -282,7 +282,53 @@ Value row_of(const PassBody::Source& source, const Pointers& pointers, const Exp
   return listed_row(pointers.current, entry);
 }
 
-// Elements at computed places of an array: clamped to it, and put together from their offsets.
+// The vectors from column x on.
+void compute_turn(const PassOfTile& of, const Block& block, const Value& x, ColumnBody& columns) {
+  const TileFunction& tile = of.tile;
+  const StreamGroup& group = tile.group;
+  const int lanes = columns.lanes;
+  PointSource operands;
+  operands.lanes = lanes;
+  operands.least_bytes = columns.least_bytes();
+  operands.chained = operands.fuses = group.options.numbers == Numbers::fast;
+  operands.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
+    const std::size_t k = of.body.source_of.at(&node);
+    const ir::Index& column = node.index.back();
+    Value at = x * column.scale + tile.extent(column.shift) + column.offset;
+    for (auto [var, coefficient] : column.vars) at = at + vars.at(var) * coefficient;
+    const PassBody::Source& source = of.body.sources[k];
+    return columns.load({node, source, row_of(source, block.sources[k], node, vars), at});
+  };
+  operands.gather = [&](const ExprNode& node, const std::vector<Value>& indices) {
+    return gathered(tile, node, indices, lanes);
+  };
+  operands.gather_one = [&](const ExprNode& node, const std::vector<Value>& indices) {
+    return gathered_one(tile, node, indices);
+  };
+  operands.coordinate = [&](std::size_t d) {
+    return d + 1 < group.rank ? std::optional(block.index[d]) : std::nullopt;
+  };
+  operands.leaf = [&](const ExprNode& node) { return leaf(tile, of.pass.stages.front(), node, block.index, x, lanes); };
+  operands.table = [&](std::size_t t) {
+    return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(group.graph.tables[t].type), 1, true});
+  };
+  operands.extent = [&](ir::SizeId n) { return tile.extent(n); };
+  PointEmitter emitter(group.graph, group.ranges, tile.builder, operands);
+  emitter.emit(
+      of.body.roots, [&](std::size_t root, const Value& v) { columns.finished(emitter, root, v); }, columns.known());
+}
+
+template <class Columns>
+void turn(const PassOfTile& of, const Block& block, const Value& x, const Value& streaming) {
+  prefetch(of, block.sources, x);
+  Results results(of, streaming);
+  Columns columns(of, block, x, results);
+  compute_turn(of, block, x, columns);
+  results.store_waiting();
+}
+
+}  // namespace
+
 Value gathered(const TileFunction& tile, const ExprNode& node, const std::vector<Value>& indices, int lanes) {
   const auto place = tile.group.place(node.stage);
   const ArrayRef& array = tile.group.interface.arrays[place->array];
@@ -304,9 +350,21 @@ Value gathered(const TileFunction& tile, const ExprNode& node, const std::vector
   return read;
 }
 
-// Operands that are no access, at column x: the same in all lanes but for the column's own number.
-Value leaf(const PassOfTile& of, const ExprNode& node, const std::vector<Value>& index, const Value& x, int lanes) {
-  const TileFunction& tile = of.tile;
+Value gathered_one(const TileFunction& tile, const ExprNode& node, const std::vector<Value>& indices) {
+  const auto place = tile.group.place(node.stage);
+  const ArrayRef& array = tile.group.interface.arrays[place->array];
+  Value offset = integer(place->offset);
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    const Value last = tile.extent(tile.group.stage(node.stage).domain[d]) - 1;
+    const Value i = tile.builder.let("i", call_i64("tsr_clamp", {indices[d], integer(0), last}));
+    offset = offset + i * (d + 1 == indices.size() ? integer(place->element_stride) : tile.stride(array.strides + d));
+  }
+  const Value at = address(tile.array_base(place->array), offset);
+  return load(tile.group.typed(node.stage, at), integer(0), 1);
+}
+
+Value leaf(const TileFunction& tile, StageId owner, const ExprNode& node, const std::vector<Value>& index,
+           const Value& x, int lanes) {
   const StreamGroup& group = tile.group;
   const Type scalar{Lane::i32, 1, false};
   switch (node.op) {
@@ -316,8 +374,8 @@ Value leaf(const PassOfTile& of, const ExprNode& node, const std::vector<Value>&
       return broadcast(convert(scalar, x), lanes) + iota(lanes);
     }
     case Op::extent: {
-      const ir::Stage& owner = group.stage(of.pass.stages.front());
-      return broadcast(convert(scalar, tile.extent(owner.domain[static_cast<std::size_t>(node.ivalue)])), lanes);
+      const std::vector<ir::SizeId>& domain = group.stage(owner).domain;
+      return broadcast(convert(scalar, tile.extent(domain[static_cast<std::size_t>(node.ivalue)])), lanes);
     }
     case Op::value: {
       const auto place = group.place(node.stage);
@@ -336,46 +394,6 @@ Value leaf(const PassOfTile& of, const ExprNode& node, const std::vector<Value>&
     }
   }
 }
-
-// The vectors from column x on.
-void compute_turn(const PassOfTile& of, const Block& block, const Value& x, ColumnBody& columns) {
-  const TileFunction& tile = of.tile;
-  const StreamGroup& group = tile.group;
-  const int lanes = columns.lanes;
-  PointSource operands;
-  operands.lanes = lanes;
-  operands.least_bytes = columns.least_bytes();
-  operands.chained = operands.fuses = group.options.numbers == Numbers::fast;
-  operands.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
-    const std::size_t k = of.body.source_of.at(&node);
-    const ir::Index& column = node.index.back();
-    Value at = x * column.scale + tile.extent(column.shift) + column.offset;
-    for (auto [var, coefficient] : column.vars) at = at + vars.at(var) * coefficient;
-    const PassBody::Source& source = of.body.sources[k];
-    return columns.load({node, source, row_of(source, block.sources[k], node, vars), at});
-  };
-  operands.gather = [&](const ExprNode& node, const std::vector<Value>& indices) {
-    return gathered(tile, node, indices, lanes);
-  };
-  operands.leaf = [&](const ExprNode& node) { return leaf(of, node, block.index, x, lanes); };
-  operands.table = [&](std::size_t t) {
-    return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(group.graph.tables[t].type), 1, true});
-  };
-  PointEmitter emitter(group.graph, group.ranges, tile.builder, operands);
-  emitter.emit(
-      of.body.roots, [&](std::size_t root, const Value& v) { columns.finished(emitter, root, v); }, columns.known());
-}
-
-template <class Columns>
-void turn(const PassOfTile& of, const Block& block, const Value& x, const Value& streaming) {
-  prefetch(of, block.sources, x);
-  Results results(of, streaming);
-  Columns columns(of, block, x, results);
-  compute_turn(of, block, x, columns);
-  results.store_waiting();
-}
-
-}  // namespace
 
 void vector_turn(const PassOfTile& of, const Block& block, const Value& x, const Value& streaming) {
   turn<VectorColumns>(of, block, x, streaming);
