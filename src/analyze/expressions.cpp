@@ -17,8 +17,16 @@ using ir::Graph;
 using ir::Op;
 
 i64 term_count(const ExprNode& node) {
+  constexpr i64 most = i64{1} << 40;
   i64 terms = 1;
-  for (const ir::Var& v : node.vars) terms *= v.hi - v.lo + 1;
+  for (const ir::Var& v : node.vars) terms = std::min(most, terms * (v.hi - v.lo + 1));
+  return terms;
+}
+
+double assumed_terms(const ExprNode& node) {
+  constexpr double of_extent = 64;
+  double terms = 1;
+  for (const ir::Var& v : node.vars) terms *= v.end == ir::SizeId{} ? static_cast<double>(v.hi - v.lo + 1) : of_extent;
   return terms;
 }
 
@@ -96,7 +104,7 @@ double total_of(const Graph& graph, const std::vector<ExprId>& roots, Cost cost)
     double here = times[it->id];
     double below = here;
     if (is_reduction(node.op)) {
-      double terms = static_cast<double>(term_count(node));
+      double terms = assumed_terms(node);
       below *= terms;
       total += here * cost(node, terms);
     } else {
@@ -121,14 +129,15 @@ double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
   const auto same = [&](ExprId e) { return same_in_all.contains(&graph.node(e)); };
   for (ExprId e : ir::postorder(graph, roots)) {
     const ExprNode& node = graph.node(e);
-    const bool index = node.op == Op::add || node.op == Op::sub || node.op == Op::mul || node.op == Op::lookup;
+    const bool index = node.op == Op::add || node.op == Op::sub || node.op == Op::mul || node.op == Op::lookup ||
+                       node.op == Op::gather;
     if (node.op == Op::var || node.op == Op::constant ||
         (index && std::all_of(node.args.begin(), node.args.end(), same)))
       same_in_all.insert(&node);
   }
   return total_of(graph, roots, [&](const ExprNode& node, double terms) {
     if (is_reduction(node.op)) return terms * step_cost(node.op, terms);
-    if (same_in_all.contains(&node)) return node.op == Op::lookup ? 0.5 : 0;
+    if (same_in_all.contains(&node)) return node.op == Op::lookup || node.op == Op::gather ? 0.5 : 0;
     return price(node);
   });
 }

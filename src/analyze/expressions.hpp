@@ -34,7 +34,10 @@ ir::ExprId shift_along(ir::Graph&, ir::ExprId body, std::size_t rank, std::size_
 // The same at `columns` columns further along (dimension rank - 1).
 ir::ExprId shift_columns(ir::Graph&, ir::ExprId body, std::size_t rank, i64 columns);
 
-// The number of terms of a reduction node.
+// The number of terms of a reduction node, 2^24 along every extent that is known at run time alone; 2^40 at most.
 i64 term_count(const ir::ExprNode&);
+
+// The same for prices: of an extent that is known at run time alone so many as are likely.
+double assumed_terms(const ir::ExprNode&);
 
 }  // namespace tessera::analyze

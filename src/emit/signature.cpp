@@ -207,6 +207,10 @@ std::string Extents::none_left() {
       if (graph_.constant(d).value_or(0) < 1) positive.insert((*this)(d));
   std::string condition;
   for (const std::string& n : positive) condition += (condition.empty() ? "" : " || ") + n + " < 1";
+  for (const ir::Requirement& r : graph_.requirements) {
+    const std::string a = (*this)(r.a), b = (*this)(r.b);
+    condition += fmt::format("{}{} {} {}", condition.empty() ? "" : " || ", a, r.at_most ? ">" : "!=", b);
+  }
   return condition;
 }
 

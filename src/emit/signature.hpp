@@ -47,7 +47,8 @@ class Extents {
   Extents(const ir::Graph& graph, std::string& out, std::string parameters = "N", std::string prefix = "n")
       : graph_(graph), out_(out), parameters_(std::move(parameters)), prefix_(std::move(prefix)) {}
   std::string operator()(ir::SizeId);
-  // "n0 < 1 || n1 < 1" of all extents that the caller may have chosen too small, "" when there are none.
+  // "n0 < 1 || n1 < 1 || n2 != n3" of all extents that the caller may have chosen too small, and of what has to hold of
+  // them besides; "" when there is nothing.
   std::string none_left();
 
  private:

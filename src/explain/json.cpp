@@ -137,7 +137,7 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
   ordered_json passes = ordered_json::array();
   for (const PassReport& p : g.passes)
     if (p.transform_rows > 0)
-      passes.push_back({{"kind", "transform"},
+      passes.push_back({{"kind", p.contraction ? "contraction" : "transform"},
                         {"stages", names(p.stages)},
                         {"tile", {p.transform_rows, p.transform_columns}},
                         {"planes", p.transform_planes}});

@@ -188,7 +188,8 @@ class Reporter {
     for (std::size_t p = 0; p < from.passes.size(); ++p) {
       const plan::Pass& pass = from.passes[p];
       const rewrite::Tiling& tile = plan_.tiling(pass.stages.front());
-      g.passes.push_back({pass.form, pass.stages, pass.rows, pass.lanes, tile.rows, tile.columns, tile.planes});
+      g.passes.push_back(
+          {pass.form, pass.stages, pass.rows, pass.lanes, tile.rows, tile.columns, tile.planes, tile.contraction});
       for (StageId s : pass.stages) result_.stages[s].pass = static_cast<int>(p);
       if (tile.rows > 0) result_.stages[pass.stages.front()].operations = from.operations;
     }

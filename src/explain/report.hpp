@@ -42,6 +42,7 @@ struct PassReport {
   int rows = 1, lanes = 1;  // of the block that one loop body computes
   i64 transform_rows = 0, transform_columns = 0,
       transform_planes = 1;  // of a tile, where its Fourier transform is taken instead
+  bool contraction = false;  // no transform: of results that registers hold
 };
 
 // A kernel of a device with a memory of its own, as it is launched. -1 where the compiled kernel is not at hand or the

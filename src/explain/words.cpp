@@ -36,6 +36,7 @@ std::string lives_in(const StageReport& s) {
 }
 
 std::string block(const PassReport& pass) {
+  if (pass.contraction) return fmt::format("contraction {}x{}", pass.transform_rows, pass.transform_columns);
   if (pass.transform_rows > 0) {
     const std::string planes = pass.transform_planes > 1 ? fmt::format("{}x", pass.transform_planes) : "";
     return fmt::format("fft {}{}x{}", planes, pass.transform_rows, pass.transform_columns);
@@ -124,6 +125,8 @@ std::string pass_name(const GroupReport& g, std::size_t pass) {
   const PassReport& p = g.passes[pass];
   if (!g.transform.empty()) return "transform";
   if (p.form == plan::PassForm::compose || !g.kernels.empty()) return fmt::format("pass {}", pass + 1);
+  if (p.contraction)
+    return fmt::format("pass {}: a contraction in tiles of {} x {}", pass + 1, p.transform_rows, p.transform_columns);
   if (p.transform_rows > 0) {
     const std::string planes = p.transform_planes > 1 ? fmt::format(" in {} planes", p.transform_planes) : "";
     return fmt::format("pass {}: transforms of {} x {}{}", pass + 1, p.transform_rows, p.transform_columns, planes);

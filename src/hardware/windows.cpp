@@ -23,6 +23,8 @@ void write_windows_out(ir::Graph& graph) {
     const std::size_t rank = graph.stage(s).domain.size();
     const ir::ExprId body = ir::rewrite(graph, graph.stage(s).body, [&](ir::ExprId, const ir::ExprNode& node) {
       if (!ir::is_reduction(node.op)) return ir::fold(graph, node);
+      if (ir::runs_over_extents(node))
+        refuse(graph.stage(s), "it reduces over an extent that is known at run time alone", "give the extent a value");
       if (analyze::term_count(node) > most_terms)
         refuse(graph.stage(s),
                fmt::format("a window of {} terms; expected {} at most", analyze::term_count(node), most_terms));

@@ -43,6 +43,7 @@ class Binder {
     std::vector<i64> values;
     for (const Binding& b : bindings_) values.push_back(*b.value);
     for (std::size_t a = 0; a < shapes_.size(); ++a) check_extents(a, values);
+    for (const Requirement& r : g_.requirements) check(r, values);
     return values;
   }
 
@@ -216,6 +217,18 @@ class Binder {
                       : fmt::format("{}, but extent {} must be {} = {}", given, d, g_.to_string(s), expected),
                   notes);
     }
+  }
+
+  void check(const Requirement& r, const std::vector<i64>& values) const {
+    const i64 a = g_.evaluate(r.a, values), b = g_.evaluate(r.b, values);
+    if (r.at_most ? a <= b : a == b) return;
+    std::vector<std::string> notes;
+    std::set<std::uint32_t> parameters = parameters_of(r.a);
+    parameters.merge(parameters_of(r.b));
+    for (std::uint32_t p : parameters)
+      notes.push_back(
+          fmt::format("parameter {} is {} (from input '{}')", g_.parameters[p], values[p], bindings_[p].from));
+    throw Error(ErrorClass::argument, fmt::format("{}: here {} and {}", r.what, a, b), notes);
   }
 
   const Graph& g_;

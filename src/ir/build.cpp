@@ -349,6 +349,12 @@ ExprId lookup(Graph& g, std::size_t table, std::vector<ExprId> indices) {
   return fold(g, std::move(n));
 }
 
+Var variable_over(Graph& g, SizeId extent) {
+  const std::optional<i64> n = g.constant(extent);
+  if (n) return {g.new_var(), 0, *n - 1, {}};
+  return {g.new_var(), 0, max_window - 1, extent};
+}
+
 namespace {
 
 // A reduction without its operands, its ranges looked at.
@@ -361,6 +367,7 @@ ExprNode reduction(Op op, std::vector<Var> vars) {
       throw Error(ErrorClass::compile, fmt::format("the range {}..{} of '{}' leaves {}..{}", v.lo, v.hi, name_of(op),
                                                    -max_offset, max_offset));
     i64 extent = 0;
+    if (v.end != SizeId{}) continue;
     if (v.lo > v.hi)
       throw Error(ErrorClass::compile, fmt::format("'{}' runs over the empty range {}..{}", name_of(op), v.lo, v.hi));
     if (__builtin_sub_overflow(v.hi, v.lo, &extent) || extent >= max_window || (count *= extent + 1) > max_window)
@@ -445,7 +452,8 @@ Op step_of(Op reduction) {
 
 std::optional<ExprId> unroll(Graph& g, ExprId reduction, i64 limit) {
   const ExprNode n = g.node(reduction);
-  if (!is_reduction(n.op) || n.op == Op::reduce_median || arity_of(n.op) != 1) return std::nullopt;
+  if (!is_reduction(n.op) || n.op == Op::reduce_median || arity_of(n.op) != 1 || runs_over_extents(n))
+    return std::nullopt;
   const Op step = step_of(n.op);
   i64 count = 1;
   for (const Var& v : n.vars) {

@@ -29,12 +29,15 @@ ExprId select(Graph&, ExprId condition, ExprId a, ExprId b);  // condition of an
 ExprId access(Graph&, StageId, std::vector<Index>, std::vector<Border>);
 ExprId gather(Graph&, StageId, std::vector<ExprId> indices);  // indices of any type, converted to i32
 ExprId lookup(Graph&, std::size_t table, std::vector<ExprId> indices);
-// Promotes the body (u8 sums in i32). Throws Error(compile) for an empty range or more than max_window points.
+// Promotes the body (u8 sums in i32). Throws Error(compile) for an empty range or more than max_window points, of which
+// those of extents known at run time are not counted.
 ExprId reduce(Graph&, Op, std::vector<Var>, ExprId body);
 // The element of a rank (of any type, converted to i32), from below: reduce_rank.
 ExprId reduce_rank(Graph&, std::vector<Var>, ExprId body, ExprId rank);
 // The value that goes along with the least key of those that are taken: reduce_pick. Key and value are promoted.
 ExprId reduce_pick(Graph&, std::vector<Var>, ExprId key, ExprId taken, ExprId value);
+// Over 0 .. extent - 1.
+Var variable_over(Graph&, SizeId extent);
 constexpr i64 max_window = i64{1} << 24;
 constexpr i64 max_offset = i64{1} << 30;  // offsets, scales, coefficients and bounds of variables, in magnitude
 

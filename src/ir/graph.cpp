@@ -69,7 +69,7 @@ std::uint64_t hash_of(const ExprNode& n) {
   for (const Var& v : n.vars) {
     h.mix(v.id);
     h.mix(static_cast<std::uint64_t>(v.lo));
-    h.mix(static_cast<std::uint64_t>(v.hi));
+    h.mix(static_cast<std::uint64_t>(v.hi) ^ std::uint64_t{v.end.id} << 32);
   }
   return h.value();
 }
@@ -85,6 +85,10 @@ bool same(const ExprNode& a, const ExprNode& b) {
 }
 
 }  // namespace
+
+bool runs_over_extents(const ExprNode& reduction) {
+  return std::any_of(reduction.vars.begin(), reduction.vars.end(), [](const Var& v) { return v.end != SizeId{}; });
+}
 
 std::string_view name_of(Op op) {
   return kOps[static_cast<std::size_t>(op)].name;

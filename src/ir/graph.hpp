@@ -161,6 +161,7 @@ struct Index {
 struct Var {             // a reduction variable over lo..hi, both included (lo <= hi)
   std::uint32_t id = 0;  // unique in the graph
   i64 lo = 0, hi = 0;
+  SizeId end = {};  // not the constant 0: it runs to end - 1, which is known at run time, and `hi` is out of reach
   auto operator<=>(const Var&) const = default;
 };
 
@@ -255,6 +256,15 @@ struct Table {
   std::vector<double> values;  // exactly representable in type (i32 and u32 fit a double)
 };
 
+// What has to hold of extents: b is a, or, `at_most`, no less than a. What does not depend on parameters is seen to
+// where the graph is made, the rest where they become known.
+struct Requirement {
+  SizeId a, b;
+  bool at_most = false;
+  std::string what;  // one sentence: of what, and where the program says so
+  bool operator==(const Requirement&) const = default;
+};
+
 struct Output {
   std::string name;  // "" for a program with a single unnamed output
   Format format;
@@ -267,6 +277,7 @@ class Graph {
   std::vector<Argument> arguments;
   std::vector<Table> tables;
   std::vector<Loop> loops;
+  std::vector<Requirement> requirements;
   std::vector<Output> outputs;
 
   // Extents, kept in one normal form: sums are flattened to sum_k c_k * atom_k + c in a fixed order, (M+1)-1 is M,
@@ -329,6 +340,9 @@ using RewriteFn = std::function<ExprId(ExprId old, const ExprNode& rewritten)>;
 using RewriteMemo = std::unordered_map<std::uint32_t, ExprId>;
 ExprId rewrite(Graph&, ExprId root, const RewriteFn& fn);
 ExprId rewrite(Graph&, ExprId root, const RewriteFn& fn, RewriteMemo& memo);
+
+// Does a variable of the reduction run over an extent that is known at run time alone?
+bool runs_over_extents(const ExprNode& reduction);
 
 // Every access in the body (each once), reductions included.
 std::vector<ExprId> accesses(const Graph&, ExprId body);

@@ -45,6 +45,8 @@ class Verifier {
     for (StageId s = 0; s < g_.stage_count(); ++s) check_stage(s);
     for (const Output& o : g_.outputs) check_output(o);
     verify_loops(g_);
+    where_ = "requirements";
+    for (const Requirement& r : g_.requirements) check_size(r.a), check_size(r.b);
   }
 
  private:
@@ -330,6 +332,12 @@ class Verifier {
     i64 points = 1;
     for (const Var& v : n.vars) {
       i64 span = 0;
+      check_size(v.end);
+      if (v.end != SizeId{}) {
+        require(!g_.constant(v.end), "a variable over a constant extent has bounds");
+        require(v.lo == 0 && v.hi == max_window - 1, "a variable over an extent begins at 0");
+        continue;
+      }
       require(std::min(v.lo, v.hi) >= -max_offset && std::max(v.lo, v.hi) <= max_offset,
               "the bounds of a variable are at most 2^30");
       if (v.lo > v.hi) fail(fmt::format("variable {} runs over the empty range {}..{}", v.id, v.lo, v.hi));

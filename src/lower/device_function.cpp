@@ -357,6 +357,7 @@ PointSource DeviceFunction::point_source() {
   source.table = [this](std::size_t t) {
     return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(graph_.tables[t].type), 1, true});
   };
+  source.extent = [this](ir::SizeId n) { return extent(n); };
   return source;
 }
 

@@ -173,11 +173,11 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
   Vars inner = vars;
   std::function<void(std::size_t)> nest = [&](std::size_t k) {
     if (k < over.size()) {
-      builder_.loop("w", ir::nest::integer(over[k].lo), ir::nest::integer(over[k].hi + 1), ir::nest::integer(1),
-                    [&](Value w) {
-                      inner[over[k].id] = w;
-                      nest(k + 1);
-                    });
+      const Value end = over[k].end == ir::SizeId{} ? ir::nest::integer(over[k].hi + 1) : source_.extent(over[k].end);
+      builder_.loop("w", ir::nest::integer(over[k].lo), end, ir::nest::integer(1), [&](Value w) {
+        inner[over[k].id] = w;
+        nest(k + 1);
+      });
       return;
     }
     Values local = known;
@@ -187,7 +187,8 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
         if (times == 0) continue;
         const Op step = ir::step_of(graph_.node(together[t]).op);
         const Value term = as(v, lanes[t]);
-        const bool fuses = joins(together[t], body);
+        // (What the loop does not move was multiplied before it.)
+        const bool fuses = joins(together[t], body) && term->kind == ir::nest::Kind::operation;
         for (auto k = times; k > 0; --k)
           builder_.assign(totals[t],
                           fuses ? ir::nest::fused(term->args[0], term->args[1], totals[t])

@@ -31,9 +31,14 @@ struct PointSource {
   std::function<ir::nest::Value(const ir::ExprNode&, const std::vector<ir::nest::Value>& indices)> gather;
   // Of bins that elements have gone into: a bin, i32, of a piece, a scalar i64.
   std::function<ir::nest::Value(const ir::ExprNode&, const ir::nest::Value& piece, const ir::nest::Value& bin)> partial;
+  // The same at one place for all lanes, indices as scalars; may be missing.
+  std::function<ir::nest::Value(const ir::ExprNode&, const std::vector<ir::nest::Value>& indices)> gather_one;
+  // The point's index in a dimension, as a scalar, where all lanes share it; may be missing.
+  std::function<std::optional<ir::nest::Value>(std::size_t dimension)> coordinate;
   std::function<ir::nest::Value(const ir::ExprNode&)> leaf;  // coord, extent, parameter, scalar, value, size: vectors
   std::function<ir::nest::Value(const ir::ExprNode&)> lanes_of_piece;  // of a whole image; may be missing
   std::function<ir::nest::Value(std::size_t table)> table;             // pointer to its first element
+  std::function<ir::nest::Value(ir::SizeId)> extent;                   // a scalar, of what a reduction runs over
 };
 
 // A sum that takes a product: a * b + c with the signs of both. Which product that is follows from the sum alone, never
@@ -73,9 +78,10 @@ class PointEmitter {
   std::vector<ir::ExprId> operands_of(ir::ExprId e) const;
   bool is_addend(ir::ExprId e) const { return addends_.contains(e.id); }
   void reductions(const std::vector<ir::ExprId>& together, Values& known, const Vars& vars);
-  // An integer that is the same in all lanes: of numbers and the variables of loops.
+  // An integer that is the same in all lanes: of numbers, the variables of loops and indices of the point.
   std::optional<Value> uniform(ir::ExprId e, const Vars& vars);
   Value lookup(const ir::ExprNode&, const Values& known, const Vars& vars);
+  Value gather(const ir::ExprNode&, const Values& known, const Vars& vars);
   Value compare(ir::ExprId e, const Values& known);
   Value to_integer(const ir::ExprNode&, Value, ir::nest::Lane lane);
   Value integer_division(const ir::ExprNode&, Value a, Value b, ir::nest::Lane lane);

@@ -187,6 +187,7 @@ std::optional<Value> PointEmitter::uniform(ExprId e, const Vars& vars) {
   const ExprNode& n = graph_.node(e);
   if (n.op == Op::var) return vars.at(static_cast<std::uint32_t>(n.ivalue));
   if (n.op == Op::constant && !is_float(n.type)) return ir::nest::integer(n.ivalue);
+  if (n.op == Op::coord && source_.coordinate) return source_.coordinate(static_cast<std::size_t>(n.ivalue));
   if (n.type != ElementType::i32 || (n.op != Op::add && n.op != Op::sub && n.op != Op::mul)) return {};
   const std::optional<Value> a = uniform(n.args[0], vars), b = uniform(n.args[1], vars);
   const Range r = ranges_.of(e), all = any_bits(Lane::i32);
@@ -229,6 +230,22 @@ Value PointEmitter::lookup(const ExprNode& n, const Values& known, const Vars& v
   gathered->type = {pointer->type.lane, source_.lanes, false};
   gathered->args = {pointer, at};
   return truth(builder_.let("v", gathered));
+}
+
+Value PointEmitter::gather(const ExprNode& n, const Values& known, const Vars& vars) {
+  if (source_.gather_one && source_.lanes > 1) {
+    std::vector<Value> places;
+    for (const ExprId a : n.args) {
+      const std::optional<Value> i = uniform(a, vars);
+      if (!i) break;
+      places.push_back(*i);
+    }
+    if (places.size() == n.args.size())
+      return builder_.let("v", broadcast(source_.gather_one(n, places), source_.lanes));
+  }
+  std::vector<Value> indices;
+  for (ExprId a : n.args) indices.push_back(operand(a, known, Lane::i32));
+  return builder_.let("v", source_.gather(n, indices));
 }
 
 Value PointEmitter::fused(const FusedSum& f, Lane lane, const Values& known) {
@@ -278,9 +295,7 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
       return as(v, widened(v->type.lane));
     }
     case Op::gather: {
-      std::vector<Value> indices;
-      for (ExprId a : n.args) indices.push_back(operand(a, known, Lane::i32));
-      Value v = builder_.let("v", source_.gather(n, indices));
+      const Value v = gather(n, known, vars);
       return boolean ? compared(Op::ne, as(v, Lane::u8), number(0, Lane::u8)) : v;
     }
     case Op::partial: {

@@ -44,6 +44,7 @@ struct Machine {
   bool large_tiles = false;   // tiles may be larger than a block: three kernels, whose tables lie in memory
   bool joins_fields = false;  // images whose fields are computed alike may be rows of numbers: see rewrite/fields.cpp
   bool matrices = false;      // sums of bytes by matrix units: see rewrite/sums/matrix.hpp
+  bool contractions = false;  // products of matrices and their like by packed panels: see rewrite/sums/contraction.hpp
   bool overlaps = false;      // kernels that do not depend on each other may run at the same time: CUDA
   Prices prices;              // of the ways to take a weighted sum
 };

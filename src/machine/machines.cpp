@@ -25,6 +25,7 @@ Machine core(const CoreFacts& facts) {
   m.joins_fields = true;
   m.transforms = facts.vector_bytes >= 16;
   m.byte_products = facts.byte_products;
+  m.contractions = facts.vector_bytes >= 16;
   m.prices = facts.prices;
   return m;
 }

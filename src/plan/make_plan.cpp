@@ -12,6 +12,7 @@
 #include "rewrite/parts.hpp"
 #include "rewrite/rebuild.hpp"
 #include "rewrite/reductions.hpp"
+#include "rewrite/sums/contraction.hpp"
 #include "rewrite/sums/products.hpp"
 
 namespace tessera::plan {
@@ -98,6 +99,8 @@ Plan make_plan(ir::Graph graph, const Options& options, const machine::Machine& 
   // (whole: the sums that it could take are no more, whole.hpp.)
   const Method method = options.method == Method::whole ? Method::automatic : options.method;
   const Numbers order = reorder ? Numbers::fast : Numbers::exact;
+  if (options.schedule == Schedule::automatic)
+    pass([&] { rewrite::take_contractions(graph, able, plan.options.parameters, plan.remarks, plan.tilings); });
   if (rewrite) pass([&] { rewrite::name_products(graph, order, method, able, plan.options.parameters, plan.remarks); });
   pass([&] {
     rewrite::expand_windows(graph, order, method, able, plan.options.parameters, plan.remarks, plan.sums, plan.tilings);

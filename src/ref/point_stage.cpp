@@ -244,7 +244,7 @@ double PointStage::reduce(const ir::ExprNode& n, const Instruction& in) {
   std::vector<i64> lo, hi;
   for (const ir::Var& v : n.vars) {
     lo.push_back(v.lo);
-    hi.push_back(v.hi + 1);
+    hi.push_back(v.end == ir::SizeId{} ? v.hi + 1 : g_.evaluate(v.end, parameters_));
   }
   std::vector<double> window;  // of a median, of a rank
   std::vector<i64> k = lo;

@@ -11,6 +11,7 @@
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
 #include "rewrite/median.hpp"
+#include "rewrite/sums/contraction.hpp"
 
 namespace tessera::rewrite {
 
@@ -140,7 +141,8 @@ void unify_nans(Graph& graph) {
     if (!is_float(stage.type) || !seen.insert(s).second) continue;
     for (const ir::Piece& piece : stage.pieces)
       if (piece.stage) stored.push_back(*piece.stage);
-    if (stage.kind != ir::StageKind::point || stage.note > 0 || surely_number(graph, stage.body)) continue;
+    if (stage.kind != ir::StageKind::point || surely_number(graph, stage.body)) continue;
+    if (stage.note > 0 && !contraction_of(graph, stage)) continue;
     const ExprId body = unified(graph, stage.body);
     graph.stage(s).body = body;
   }

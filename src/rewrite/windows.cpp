@@ -199,6 +199,7 @@ class WindowPass {
 
  private:
   ExprId reduce(const ExprNode& node) {
+    if (ir::runs_over_extents(node)) return {};
     if (ExprId split = one_dimension_at_a_time(node); split.valid()) return split;
     i64 terms = analyze::term_count(node);
     bool nested = false;

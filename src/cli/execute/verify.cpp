@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <random>
 #include <unordered_map>
@@ -62,19 +63,24 @@ std::vector<bool> come_of(const ir::Graph& graph, bool (*such)(const ir::Graph&,
   return outputs;
 }
 
-// The most terms that a plan adds one after the other in float: not those of tiles of transforms.
-i64 longest_sum(const ir::Graph& graph) {
+i64 terms_of(const ir::Graph& graph, const ir::Var& v, const std::vector<i64>& parameters) {
+  return v.end == ir::SizeId{} ? v.hi - v.lo + 1 : std::max<i64>(1, graph.evaluate(v.end, parameters));
+}
+
+// The most terms that are added one after the other in float: not those of tiles of transforms, which `apart` says.
+i64 longest_sum(const ir::Graph& graph, const std::vector<i64>& parameters,
+                const std::function<bool(ir::StageId)>& apart) {
   i64 longest = 1;
   for (ir::StageId s = 0; s < graph.stage_count(); ++s) {
     const ir::Stage& stage = graph.stage(s);
-    if (stage.kind != ir::StageKind::point || stage.note > 0) continue;
+    if (stage.kind != ir::StageKind::point || apart(s)) continue;
     std::unordered_map<std::uint32_t, i64> terms;
     for (const ir::ExprId e : ir::postorder(graph, {stage.body})) {
       const ir::ExprNode& n = graph.node(e);
       i64& own = terms[e.id] = 1;
       for (const ir::ExprId a : n.args) own = std::max(own, terms.at(a.id));
       if (n.op == ir::Op::reduce_sum && n.type == ElementType::f32)
-        for (const ir::Var& v : n.vars) own *= v.hi - v.lo + 1;
+        for (const ir::Var& v : n.vars) own *= terms_of(graph, v, parameters);
       longest = std::max(longest, own);
     }
   }
@@ -84,10 +90,14 @@ i64 longest_sum(const ir::Graph& graph) {
 // Of the plan by which the program runs.
 i64 longest_sum(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
   if (options.method == Method::whole) return 1;
-  if (impl.host) return longest_sum(impl.graph);
+  if (impl.host) return longest_sum(impl.graph, parameters, [](ir::StageId) { return false; });
+  const auto of_plan = [&](const auto& plan) {
+    return longest_sum(plan.graph, parameters,
+                       [&](ir::StageId s) { return plan.graph.stage(s).note > 0 && !plan.tiling(s).contraction; });
+  };
   if (options.target == "cuda" || options.target == "opencl")
-    return longest_sum(impl.on_device(options, parameters)->plan().graph);
-  return longest_sum(engine::cpu_plan(impl.graph, options).graph);
+    return of_plan(impl.on_device(options, parameters)->plan());
+  return of_plan(engine::cpu_plan(impl.graph, options));
 }
 
 bool all_integer(const Format& f) {
@@ -136,7 +146,7 @@ double work_of(const ir::Graph& graph, const std::vector<i64>& parameters) {
     for (const ir::SizeId n : stage.domain) points *= static_cast<double>(graph.evaluate(n, parameters));
     for (const ir::ExprId e : ir::postorder(graph, {stage.body})) {
       double times = 1;
-      for (const ir::Var& v : graph.node(e).vars) times *= static_cast<double>(v.hi - v.lo + 1);
+      for (const ir::Var& v : graph.node(e).vars) times *= static_cast<double>(terms_of(graph, v, parameters));
       operations += 4 * times - 3;  // a term is some operations
     }
     work += points * operations;

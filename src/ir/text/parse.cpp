@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/build.hpp"
 #include "ir/text/text.hpp"
 #include "ir/text/text_reader.hpp"
 
@@ -180,6 +181,7 @@ class Parser : text::Reader {
     if (accept_word("parameter")) return g_.parameters.push_back(string());
     if (accept_word("piece")) return piece();
     if (accept_word("span")) return span();
+    if (accept_word("require")) return requirement();
     if (accept_word("output")) return output();
     if (peek('a')) return argument();
     if (peek('t')) return table();
@@ -191,6 +193,17 @@ class Parser : text::Reader {
       return;
     }
     fail("an item");
+  }
+
+  // require extent (= | <=) extent "what"
+  void requirement() {
+    Requirement r;
+    r.a = size();
+    r.at_most = accept('<');
+    expect('=');
+    r.b = size();
+    r.what = string();
+    g_.requirements.push_back(std::move(r));
   }
 
   void argument() {
@@ -514,7 +527,14 @@ class Parser : text::Reader {
         }
         v.lo = integer();
         expect_dots();
-        v.hi = integer();
+        if (accept('<')) {
+          expect('{');
+          v.end = size();
+          expect('}');
+          v.hi = max_window - 1;
+        } else {
+          v.hi = integer();
+        }
         n.vars.push_back(v);
       }
     }

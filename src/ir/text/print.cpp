@@ -118,6 +118,10 @@ class Printer {
     count_users();
     for (StageId s = 0; s < g_.stage_count(); ++s) stage(s);
     for (std::size_t l = 0; l < g_.loops.size(); ++l) loop(l);
+    for (const Requirement& r : g_.requirements) {
+      const std::string a = size(r.a), b = size(r.b);
+      out_ += fmt::format("require {} {} {} {}\n", a, r.at_most ? "<=" : "=", b, quote(r.what));
+    }
     for (const Output& o : g_.outputs) {
       out_ += fmt::format("output {} {} :", quote(o.name), format(o.format));
       for (StageId s : o.stages) out_ += fmt::format(" s{}", s);
@@ -257,7 +261,9 @@ class Printer {
     if (n.op == Op::size) s += " {" + size(SizeId{static_cast<std::uint32_t>(n.ivalue)}) + "}";
     if (n.op == Op::lookup) s += fmt::format(" t{}", n.ivalue);
     if (n.op >= Op::coord && n.op <= Op::var) s += fmt::format(" {}", n.ivalue);
-    for (const Var& v : n.vars) s += fmt::format(" v{}={}..{}", v.id, v.lo, v.hi);
+    for (const Var& v : n.vars)
+      s += v.end == SizeId{} ? fmt::format(" v{}={}..{}", v.id, v.lo, v.hi)
+                             : fmt::format(" v{}={}..<{{{}}}", v.id, v.lo, size(v.end));
     for (ExprId a : n.args) s += " " + written_.at(a.id).text;
     return s + ")";
   }

@@ -199,17 +199,19 @@ Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> 
   PointEvaluator evaluator(context_);
   evaluator.set_stencil(&uses);
   evaluator.set_locals(&names);
+  if (!f.points.empty()) evaluator.set_points(f.points);
   for (const Statement* s : f.body) evaluator.define(*s);
   if (!f.complete || f.result == nullptr) throw Failed{};  // what did parse has been looked at
   PointValue result = evaluator.evaluate(*f.result);
 
-  const Domain where = result_domain(f, uses, at, wanted);
+  const Domain where =
+      f.points.empty() ? result_domain(f, uses, at, wanted) : named_domain(f, evaluator.named_reads(), at, wanted);
   if (const auto& query = evaluator.highest_query(); query.dimension >= static_cast<int>(where.size()))
     context_.report.fail(query.place,
                          fmt::format("there is no dimension {}: expected 0 to {}", query.dimension, where.size() - 1));
   std::vector<i64> lo(where.size(), 0), hi(where.size(), 0);
   for (const ArgumentUse& u : uses) {
-    if (!u.has_domain()) continue;
+    if (!u.has_domain() || !f.points.empty()) continue;
     const std::size_t skipped = where.size() - static_cast<std::size_t>(u.rank());
     const std::size_t missing = static_cast<std::size_t>(u.rank()) - domain(u.image).size();
     for (std::size_t d = missing; d < u.dimensions.size(); ++d) {
@@ -217,7 +219,8 @@ Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> 
       hi[d + skipped] = std::max(hi[d + skipped], u.dimensions[d].hi);
     }
   }
-  if (!context_.lenient) warn_of_margins(f, uses, hi, at);
+  if (!f.points.empty()) lo = evaluator.named_reads().margin_lo, hi = evaluator.named_reads().margin_hi;
+  if (!context_.lenient && f.points.empty()) warn_of_margins(f, uses, hi, at);
   Image out{result.record, {}, {}};
   for (std::size_t k = 0; k < result.parts.size(); ++k) {
     const Scalar& part = result.parts[k];

@@ -150,6 +150,7 @@ Image ImageEvaluator::values(const Expr& e, const Wanted* wanted) {
     case ExprKind::cast:
     case ExprKind::saturate:
     case ExprKind::select:
+    case ExprKind::extent_of:
       break;
     case ExprKind::stack:
       return stack(e);

@@ -125,6 +125,7 @@ class ImageEvaluator {
   Image as_bytes(const Image&, Span);
   std::vector<Border> borders(const CallArgument&, const FunctionArgument&);
   void warn_of_margins(const Function&, const std::vector<ArgumentUse>&, const std::vector<i64>& hi, Span at);
+  Domain named_domain(const Function&, const NamedReads&, Span at, const Wanted* wanted);
   Domain result_domain(const Function&, const std::vector<ArgumentUse>&, Span at, const Wanted* wanted);
   ir::StageId add_point(std::string name, ElementType, const Domain&, ir::ExprId body, std::vector<i64> lo,
                         std::vector<i64> hi, Span at);
@@ -156,7 +157,7 @@ class ImageEvaluator {
     std::vector<ir::ExprId> keys;
     Domain bins;
   };
-  Image keyed(const Expr&, const Domain* bins);
+  Image keyed(const Expr&, const Wanted* wanted);
   Elements elements(const Expr&, const std::optional<Image>& value, const Domain& bins);
   ir::ExprId own_point(ir::StageId) const;
   ir::StageId bins(const Expr&, ir::Op, ir::ExprId value, const Elements&, ElementType result);

@@ -34,19 +34,23 @@ ArgumentUse* PointEvaluator::find_argument(std::string_view name) {
   return nullptr;
 }
 
-std::optional<PointEvaluator::Affine> PointEvaluator::affine(ir::ExprId e) const {
-  if (const auto c = ir::constant_value(graph_, e)) return Affine{static_cast<i64>(*c), {}};
+std::optional<PointEvaluator::Affine> PointEvaluator::affine(ir::ExprId e, bool moves) const {
+  if (const auto c = ir::constant_value(graph_, e)) return Affine{static_cast<i64>(*c), {}, {}, false};
   std::map<ir::ExprId, std::optional<Affine>> known;
   const auto combine = [](const Affine& a, const Affine& b, i64 factor) -> std::optional<Affine> {
     Affine out = a;
     if (__builtin_mul_overflow(b.offset, factor, &out.offset) ||
         __builtin_add_overflow(out.offset, a.offset, &out.offset))
       return std::nullopt;
-    for (const auto& [v, c] : b.vars) {
-      i64 scaled = 0;
-      if (__builtin_mul_overflow(c, factor, &scaled) || __builtin_add_overflow(out.vars[v], scaled, &out.vars[v]))
-        return std::nullopt;
-    }
+    const auto add = [&](auto& to, const auto& terms) {
+      for (const auto& [v, c] : terms) {
+        i64 scaled = 0;
+        if (__builtin_mul_overflow(c, factor, &scaled) || __builtin_add_overflow(to[v], scaled, &to[v])) return false;
+      }
+      return true;
+    };
+    if (!add(out.vars, b.vars) || !add(out.points, b.points)) return std::nullopt;
+    out.moved = a.moved || (b.moved && factor != 0);
     return out;
   };
   for (ir::ExprId id : ir::postorder(graph_, {e})) {
@@ -54,9 +58,11 @@ std::optional<PointEvaluator::Affine> PointEvaluator::affine(ir::ExprId e) const
     const auto arg = [&](std::size_t i) -> const std::optional<Affine>& { return known.at(n.args[i]); };
     std::optional<Affine> result;
     if (n.op == Op::constant && !is_float(n.type)) {
-      result = Affine{n.ivalue, {}};
+      result = Affine{n.ivalue, {}, {}, false};
     } else if (n.op == Op::var) {
-      result = Affine{0, {{static_cast<std::uint32_t>(n.ivalue), 1}}};
+      result = Affine{0, {{static_cast<std::uint32_t>(n.ivalue), 1}}, {}, false};
+    } else if (n.op == Op::coord && points_ > 0) {
+      result = Affine{0, {}, {{static_cast<std::size_t>(n.ivalue), 1}}, false};
     } else if (n.type != ElementType::i32) {
       result = std::nullopt;
     } else if (n.op == Op::convert && arg(0) && ir::embeds(graph_.node(n.args[0]).type, ElementType::i32)) {
@@ -65,10 +71,17 @@ std::optional<PointEvaluator::Affine> PointEvaluator::affine(ir::ExprId e) const
       result = combine({}, *arg(0), -1);
     } else if ((n.op == Op::add || n.op == Op::sub) && arg(0) && arg(1)) {
       result = combine(*arg(0), *arg(1), n.op == Op::add ? 1 : -1);
-    } else if (n.op == Op::mul && arg(0) && arg(1) && (arg(0)->vars.empty() || arg(1)->vars.empty())) {
-      const bool left = arg(0)->vars.empty();
+    } else if (n.op == Op::mul && arg(0) && arg(1) && (arg(0)->is_number() || arg(1)->is_number())) {
+      const bool left = arg(0)->is_number();
       result = combine({}, *arg(left ? 1 : 0), arg(left ? 0 : 1)->offset);
     }
+    // What no index moves is a number.
+    const bool still = n.op != Op::coord && n.op != Op::var && !reads_stage(n.op) &&
+                       std::all_of(n.args.begin(), n.args.end(), [&](ir::ExprId a) {
+                         const std::optional<Affine>& part = known.at(a);
+                         return part && part->points.empty() && part->vars.empty();
+                       });
+    if (!result && moves && n.type == ElementType::i32 && still) result = Affine{0, {}, {}, true};
     known.emplace(id, std::move(result));
   }
   return known.at(e);
@@ -136,6 +149,7 @@ PointValue PointEvaluator::access(const Expr& e) {
         fmt::format("{} is a single value: expected an image argument before '@'", base::quoted(base.span.text(), 40)),
         {{"only image arguments of the stencil have neighbours"}, {}});
   }
+  if (points_ > 0) refuse_neighbour(e, *a);
   const auto rank = static_cast<std::size_t>(a->rank());
   if (e.index.size() != rank)
     context_.report.fail(e.span,
@@ -151,6 +165,7 @@ PointValue PointEvaluator::access(const Expr& e) {
 }
 
 PointValue PointEvaluator::plain_access(const Expr& e, ArgumentUse& a) {
+  if (points_ > 0) refuse_neighbour(e, a);
   const auto rank = static_cast<std::size_t>(a.rank());
   return read(e.span, a, std::vector<ir::Index>(rank), std::vector<Span>(rank, e.span));
 }
@@ -179,7 +194,7 @@ PointValue PointEvaluator::read(Span at, ArgumentUse& a, const std::vector<ir::I
     dim.stride = i.scale;
     dim.place = places[d];
     if (a.borders[d].mode != BorderMode::none) continue;
-    Affine offset{i.offset, {}};
+    Affine offset{i.offset, {}, {}, false};
     for (const auto& [v, c] : i.vars) offset.vars.emplace(v, c);
     const auto [lo, hi] = bounds(offset);
     dim.lo = std::max(dim.lo, ceil_div(std::max<i64>(0, -lo), i.scale));
@@ -224,6 +239,7 @@ PointValue PointEvaluator::gather(const Expr& e, ArgumentUse& a) {
     indices.push_back(converted(s, ElementType::i32));
   }
   a.gathered = true;
+  if (points_ > 0) return named_read(e, a, indices);
   const std::size_t actual = graph_.stage(a.image.stages[0]).domain.size();
   indices.erase(indices.begin(), indices.end() - static_cast<std::ptrdiff_t>(actual));
   PointValue out{a.image.record, {}};

@@ -79,6 +79,7 @@ PointValue PointEvaluator::call_function(const Expr& e, const Function& f) {
   PointEvaluator body(context_, mode_);
   body.locals_ = &locals;
   body.ranges_ = ranges_;
+  body.points_ = points_;
   body.in_function_ = true;
   for (const Statement* s : f.body) body.define(*s);
   ElementType type = ElementType::f32;
@@ -177,6 +178,15 @@ PointValue PointEvaluator::reduce(const Expr& e) {
     if (std::any_of(&e.ranges.front(), &r, [&](const Range& o) { return o.name.text == r.name.text; }))
       context_.report.fail(r.name.span,
                            fmt::format("{} is the name of two indices: expected a new one", base::quoted(r.name.text)));
+    if (r.over != nullptr) {
+      vars.push_back(variable_over(r));
+      names.insert_or_assign(r.name.text, PointValue{nullptr, {{ir::var(graph_, vars.back().id), ElementType::i32}}});
+      if (vars.back().end == ir::SizeId{}) points *= std::min(vars.back().hi + 1, ir::max_window + 1);
+      if (points > ir::max_window)
+        context_.report.fail(e.span,
+                             fmt::format("the window has more than {} points", base::format_count(ir::max_window)));
+      continue;
+    }
     ir::Var v;
     v.lo = constant_integer(*r.lo, "the lower bound");
     v.hi = constant_integer(*r.hi, "the upper bound");
@@ -192,7 +202,13 @@ PointValue PointEvaluator::reduce(const Expr& e) {
     vars.push_back(v);
     names.insert_or_assign(r.name.text, PointValue{nullptr, {{ir::var(graph_, v.id), ElementType::i32}}});
   }
-
+  for (std::size_t k = 0; k < vars.size(); ++k)
+    if (vars[k].end != ir::SizeId{} && (w.op == Op::reduce_median || w.op == Op::reduce_rank || !e.along.empty()))
+      context_.report.fail(e.ranges[k].over->span,
+                           fmt::format("a {} runs over extents known at compile time: expected a constant extent",
+                                       e.along.empty() ? e.name.text : "choice"),
+                           {{"sums, products and extremes run over extents known at run time as well"},
+                            "give the parameter a value, as in parameter K = 9;"});
   Locals* const outer = std::exchange(locals_, &names);
   const std::size_t depth = ranges_.size(), known = indices_.size();
   ranges_.insert(ranges_.end(), vars.begin(), vars.end());

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "ir/gather.hpp"
 #include "lang/declarations.hpp"
 #include "lang/functions.hpp"
 
@@ -63,6 +64,9 @@ PointValue PointEvaluator::values(const Expr& e) {
       return {nullptr, {binary(e)}};
     case ExprKind::reduce:
       return reduce(e);
+    case ExprKind::extent_of:  // or one of several values
+      if (find_argument(e.args[0]->name.text) == nullptr) return field(e);
+      return {nullptr, {made(e.span, ir::extent_value(graph_, extent_of(e)), ElementType::i32)}};
     case ExprKind::cast: {
       const ElementType type = context_.basic_type(e.type_name);
       return {nullptr, {made(e.span, converted(scalar(*e.args[0]), type), type)}};
@@ -80,7 +84,7 @@ PointValue PointEvaluator::values(const Expr& e) {
       break;
   }
   context_.report.fail(e.span, fmt::format("expected a scalar expression, found {}",
-                                            e.kind == ExprKind::keyed ? "an image of bins" : "an image"));
+                                           e.kind == ExprKind::keyed ? "an image of bins" : "an image"));
 }
 
 Scalar PointEvaluator::scalar(const Expr& e) {

@@ -36,6 +36,23 @@ struct ArgumentUse {
   int rank() const { return argument->type.rank; }
 };
 
+// Where an index of a dimension of an image says how far an index of a result with names runs.
+struct PointExtent {
+  std::size_t point = 0;  // of the result's indices
+  ir::SizeId extent;      // of the image's dimension
+  i64 step = 1;           // of that index for one of the result's, as a number above 0
+  bool alone = false;     // nothing but the name stands there
+  bool bounded = false;   // the argument has no mode: the index may not run further
+  Span place;
+  std::string what;  // "dimension 0 of 'W'"
+};
+
+// What the reads of a stencil with names say of its result.
+struct NamedReads {
+  std::vector<PointExtent> extents;
+  std::vector<i64> margin_lo, margin_hi;  // per index of the result: of arguments without a mode
+};
+
 // The names of one activation; nothing for a name whose value was faulty.
 using Locals = std::map<std::string_view, std::optional<PointValue>>;
 
@@ -52,6 +69,9 @@ class PointEvaluator {
     Span place;
   };
   const Query& highest_query() const { return highest_query_; }
+  // The stencil names its points, so many: indices of images are absolute, and affine ones have a footprint.
+  void set_points(const std::vector<Name>& names);
+  const NamedReads& named_reads() const { return named_; }
   void set_locals(Locals* locals) { locals_ = locals; }
   // Outside of stencils: what names and calls mean that the expression itself does not know.
   using Outside = std::function<std::optional<Scalar>(const Expr&)>;
@@ -136,13 +156,35 @@ class PointEvaluator {
   ir::Index index(const IndexItem&);
   ArgumentUse* find_argument(std::string_view);
 
-  struct Affine {  // offset + sum of coefficient * variable
+  struct Affine {  // offset + sum of coefficient * variable + sum of coefficient * index of the result
     i64 offset = 0;
     std::map<std::uint32_t, i64> vars;
+    std::map<std::size_t, i64> points;  // none but of stencils that name them
+    bool moved = false;                 // by a number that is known at run time
+    bool is_number() const { return vars.empty() && points.empty() && !moved; }
   };
-  std::optional<Affine> affine(ir::ExprId) const;
+  // `moves`: numbers that are known at run time may be part of the sum.
+  std::optional<Affine> affine(ir::ExprId, bool moves = false) const;
   // Least and greatest value over the ranges of the reduction variables.
   std::pair<i64, i64> bounds(const Affine&) const;
+
+  // named.cpp
+  struct Place {  // a dimension of an image that is read
+    Span span;
+    const ArgumentUse& use;
+    std::size_t dimension;  // as declared
+    ir::SizeId extent;
+    std::string text() const;
+  };
+  ir::SizeId extent_of(const Expr&);
+  ir::Var variable_over(const Range&);
+  PointValue named_read(const Expr&, ArgumentUse&, const std::vector<ir::ExprId>& indices);
+  void look_at_index(const Place&, const Affine&);
+  void look_at_point(const Place&, const Affine&, std::size_t point, i64 step);
+  void look_at_window(const Place&, const Affine&);
+  std::vector<ir::Index> aligned(const std::vector<std::optional<Affine>>&) const;
+  void require(const Place&, ir::SizeId a, ir::SizeId b, bool at_most, const std::string& what, const Advice&);
+  [[noreturn]] void refuse_neighbour(const Expr&, const ArgumentUse&);
 
   Context& context_;
   ir::Graph& graph_;
@@ -151,7 +193,14 @@ class PointEvaluator {
   std::vector<ArgumentUse>* arguments_ = nullptr;
   Outside outside_;
   Query highest_query_;
-  bool in_function_ = false;               // inside a scalar function: coord and extent have no meaning
+  bool in_function_ = false;  // inside a scalar function: coord and extent have no meaning
+  std::size_t points_ = 0;    // indices with names
+  NamedReads named_;
+  struct Over {  // what a reduction index runs over
+    ir::SizeId extent;
+    std::string what;
+  };
+  std::map<std::uint32_t, Over> over_;
   std::vector<ir::Var> ranges_;            // of the reductions around
   std::vector<std::string_view> indices_;  // of the loops and reductions around
 };

@@ -59,10 +59,11 @@ struct CallArgument {
   std::vector<const Expr*> keys;  // of a keyed reduction: what stands behind `into`
 };
 
-struct Range {  // i = lo..hi
+struct Range {  // i = lo..hi, or, of a reduction, i : X.0
   Name name;
   const Expr* lo = nullptr;
   const Expr* hi = nullptr;
+  const Expr* over = nullptr;  // an extent_of
 };
 
 struct ComposePiece {
@@ -81,6 +82,7 @@ enum class ExprKind : std::uint8_t {
   access,     // args[0] @[ index ]
   subscript,  // args[0] [ index ]: gather, table look-up, sub-domain
   field,      // args[0] . name
+  extent_of,  // args[0] . value: the extent of an image argument in that dimension
   unary,      // name is - ! ~
   binary,     // args[0] name args[1]
   select,     // args[0] ? args[1] : args[2]
@@ -132,6 +134,7 @@ struct Function {
   Name name;
   TypeName result_type;  // scalar
   std::vector<FunctionArgument> arguments;
+  std::vector<Name> points;  // of a stencil: what the indices of its result are called; none where they have no names
   std::vector<const Statement*> body;
   const Expr* result = nullptr;  // null when it did not parse
   bool complete = true;          // no syntax error inside

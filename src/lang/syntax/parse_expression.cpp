@@ -154,6 +154,11 @@ const Expr* Parser::unary_expression() {
   return postfix_expression();
 }
 
+// Does ".0" stand behind a name? It is read as a number.
+bool Parser::is_dimension(const Expr& e) {
+  return e.kind == ExprKind::name && where_ == Where::point && is_number_of_value();
+}
+
 // postfix := primary { "@" "[" items "]" | "[" items "]" | "." NAME | "." DIGITS }
 const Expr* Parser::postfix_expression() {
   const Span begin = peek().span;
@@ -169,6 +174,14 @@ const Expr* Parser::postfix_expression() {
       subscript.args = {e};
       subscript.index = index_items(false, where_ == Where::image);
       e = finish(subscript);
+    } else if (is_dimension(*e)) {
+      peek().role = Role::glued;
+      Expr& extent = make(ExprKind::extent_of, begin);
+      extent.args = {e};
+      const Token& number = next();
+      extent.name = {number.span, number.text().substr(1)};
+      extent.value = static_cast<double>(base::parse_integer(extent.name.text).value_or(-1));
+      e = finish(extent);
     } else if (accept(".")) {
       Expr& field = make(ExprKind::field, begin);
       field.args = {e};
@@ -437,11 +450,15 @@ bool Parser::is_number_of_value() const {
          text.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
-// Whether a window begins here, and no call: sum(i = ..., or rank(k; i = ...
+// Whether a window begins here, and no call: sum(i = ..., sum(c : X.0, or rank(k; i = ...
 bool Parser::begins_reduction() const {
   const Reduction* reduction = find_reduction(peek().text());
   if (reduction == nullptr || !peek(1).is("(")) return false;
-  if (peek(2).kind == TokenKind::name && peek(3).is("=")) return true;
+  const auto begins_range = [&](std::size_t i) {
+    const bool over = where_ == Where::point && peek(i + 1).is(":");
+    return peek(i).kind == TokenKind::name && (peek(i + 1).is("=") || over);
+  };
+  if (begins_range(2)) return true;
   if (!reduction->ranked) return false;
   int depth = 0;
   for (std::size_t i = 1;; ++i) {
@@ -450,11 +467,26 @@ bool Parser::begins_reduction() const {
     if (t.is("(") || t.is("[")) ++depth;
     if (t.is(")") || t.is("]")) --depth;
     if (depth == 0) return false;
-    if (t.is(";")) return depth == 1 && peek(i + 1).kind == TokenKind::name && peek(i + 2).is("=");
+    if (t.is(";")) return depth == 1 && begins_range(i + 1);
   }
 }
 
-// reduce := NAME "(" [ e ";" ] range { "," range } [ ";" e ] ")" ( "(" chosen ")" | "{" { local } "return" chosen ";"
+// window := range | NAME ":" NAME "." INT
+Range Parser::window_range() {
+  if (!peek(1).is(":")) return range();
+  Range r;
+  r.name = expect_name("a name for the index");
+  next();
+  r.over = postfix_expression();
+  if (r.over->kind != ExprKind::extent_of)
+    report_.fail(
+        r.over->span,
+        fmt::format("{} is no dimension of an image: expected one such as X.0", base::quoted(r.over->span.text(), 40)),
+        {{}, fmt::format("bounds are written {} = lo..hi", r.name.text)});
+  return r;
+}
+
+// reduce := NAME "(" [ e ";" ] window { "," window } [ ";" e ] ")" ( "(" chosen ")" | "{" { local } "return" chosen ";"
 // "}" )
 const Expr* Parser::reduce_expression() {
   const Nest nest(*this);
@@ -466,7 +498,7 @@ const Expr* Parser::reduce_expression() {
     e.rank = select_expression();
     expect(";", "the rank").role = Role::bounds_end;
   }
-  do e.ranges.push_back(range());
+  do e.ranges.push_back(where_ == Where::point ? window_range() : range());
   while (accept(","));
   if (peek().is(";")) {
     next().role = Role::bounds_end;

@@ -167,12 +167,39 @@ void Parser::scalar_function_item() {
   function_rest(std::move(f), Function::scalar);
 }
 
-// rest := NAME arguments "{" { statement } "return" e ";" "}"
+// points := "[" NAME { "," NAME } "]"
+void Parser::point_names(Function& f) {
+  constexpr std::size_t most = 4;
+  if (f.kind != Function::stencil)
+    report_.fail(peek().span, "the points of a result have names in stencils alone",
+                 {{}, fmt::format("declare it as: stencil {}(...)[...]", f.name.text)});
+  const Span begin = peek().span;
+  next().role = Role::index_open;
+  do {
+    const Name name = expect_name("a name for an index of the result");
+    for (const Name& other : f.points)
+      if (other.text == name.text)
+        report_.fail(name.span,
+                     fmt::format("{} is the name of two indices: expected a new one", base::quoted(name.text)));
+    for (const FunctionArgument& a : f.arguments)
+      if (a.name.text == name.text)
+        report_.fail(name.span, fmt::format("{} is an argument of {}: expected a new name for the index",
+                                            base::quoted(name.text), base::quoted(f.name.text)));
+    f.points.push_back(name);
+  } while (accept(","));
+  expect("]", "the names of the result's indices");
+  if (f.points.size() > most)
+    report_.fail(join(begin, previous()), fmt::format("{} has {} indices: expected {} at most",
+                                                      base::quoted(f.name.text), f.points.size(), most));
+}
+
+// rest := NAME arguments [ points ] "{" { statement } "return" e ";" "}"
 void Parser::function_rest(Function f, Function::Kind kind) {
   f.kind = kind;
   f.name = expect_name("a name for the function");
   f.arguments = function_arguments();
-  expect("{", "the arguments").role = Role::block_open;
+  if (peek().is("[")) point_names(f);
+  expect("{", f.points.empty() ? "the arguments" : "the names of the indices").role = Role::block_open;
   while (!peek().is("}")) {
     if (peek().kind == TokenKind::end) expected(fmt::format("'}}' at the end of {}", base::quoted(f.name.text)));
     const std::size_t begin = at_;

@@ -39,6 +39,7 @@ class Parser {
   void return_item();
   void function_rest(Function, Function::Kind);
   std::vector<FunctionArgument> function_arguments();
+  void point_names(Function&);
   TypeName type_name(bool vector_allowed);
   bool starts_basic_type() const;
 
@@ -82,6 +83,8 @@ class Parser {
   std::vector<IndexItem> index_items(bool pairs, bool ranges);
   IndexItem index_item(bool pairs, bool ranges);
   Range range();
+  Range window_range();
+  bool is_dimension(const Expr&);
   bool paren_holds_pair() const;
   bool holds_version() const;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lower/ways/chain/chain.hpp"
+#include "lower/ways/contraction/contraction.hpp"
 #include "lower/ways/keyed/keyed.hpp"
 #include "lower/ways/large_tiles/large_tiles.hpp"
 #include "lower/ways/march/march.hpp"
@@ -61,7 +62,7 @@ std::span<const DeviceWay* const> device_ways() {
 }
 
 std::span<const CoreWay* const> core_ways() {
-  static constexpr std::array<const CoreWay*, 2> table = {&core_tiles, &stream};
+  static constexpr std::array<const CoreWay*, 3> table = {&core_contractions, &core_tiles, &stream};
   return table;
 }
 

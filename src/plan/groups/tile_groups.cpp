@@ -58,9 +58,12 @@ std::string TileGroups::no_tiles(const Set& set, const std::vector<bool>& leaves
   const StageId first = *rewrite::first_with_tiles(graph_, set);
   const Stage& shape = graph_.stage(first);
   const rewrite::Tiling& tiles = facts_.plan.tiling(first);
-  const std::string by_itself =
-      "'" + shape.name + "' is computed " + (tiles.matrix ? "by matrix units" : "through Fourier transforms");
-  if (facts_.machine.columns_together || rewrite::is_signal_tile(graph_, shape, tiles)) return by_itself;
+  const std::string by_itself = "'" + shape.name + "' is computed " +
+                                (tiles.contraction ? "as a contraction"
+                                 : tiles.matrix    ? "by matrix units"
+                                                   : "through Fourier transforms");
+  if (tiles.contraction || facts_.machine.columns_together || rewrite::is_signal_tile(graph_, shape, tiles))
+    return by_itself;
   for (const StageId s : set) {
     const Stage& stage = graph_.stage(s);
     const bool tile = stage.note > 0;
@@ -136,6 +139,11 @@ Price TileGroups::price_of_tiles(const Set& set, const Layout& layout) const {
                  of(reader.high, 2 * reader.wide);
     }
     if (layout.leaves[i]) price.bytes += points(s) * facts_.element_bytes(s);
+    if (tile.contraction) {
+      price.operations += points(s) * facts_.of(s).operations;
+      cycles += points(s) * tile.nanoseconds * device.gigahertz;
+      continue;
+    }
     if (tile.rows > 0) {
       // Two transforms of 5 n log2 n operations and a product, for two tiles of reals; a tile is more than its results.
       // Of a stack, forward for every volume, back once, and so many products.

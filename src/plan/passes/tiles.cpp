@@ -6,6 +6,7 @@
 
 #include "base/division.hpp"
 #include "ir/keyed.hpp"
+#include "rewrite/sums/contraction.hpp"
 #include "rewrite/sums/tiles/tiles.hpp"
 
 namespace tessera::plan {
@@ -113,7 +114,9 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
       across = std::min(across, column_unit * quotient(points / column_unit, std::max<i64>(1, others_of_column)));
     }
   }
-  if (tiled) {  // rows of tiles of transforms
+  if (tiled && plan.tiling(*tiled).contraction) {
+    shape.extents = rewrite::contraction_extents(plan.tiling(*tiled), n, threads);
+  } else if (tiled) {  // rows of tiles of transforms
     const rewrite::Tiling& tile = plan.tiling(*tiled);
     const bool stacked = tile.planes > 1, signal = rewrite::is_signal_tile(graph, graph.stage(*tiled), tile);
     i64 strips = ceil_divide(n[rank - 2], tile.high);

@@ -215,6 +215,7 @@ bool TermReader::read(Part root, bool window, std::vector<Addend>& addends) {
 
 std::optional<WindowSum> TermReader::window(ExprId root) {
   const ExprNode node = graph_.node(root);
+  if (ir::runs_over_extents(node)) return {};
   WindowSum sum;
   sum.root = root;
   sum.op = node.op;
@@ -227,6 +228,7 @@ std::optional<WindowSum> TermReader::window(ExprId root) {
     const Factors f = factors(body, true);
     if (f.moving.size() != 1 || graph_.node(f.moving[0]).op != Op::reduce_sum) break;
     const ExprNode& inner = graph_.node(f.moving[0]);
+    if (ir::runs_over_extents(inner)) break;
     multiply(by, f);
     sum.vars.insert(sum.vars.end(), inner.vars.begin(), inner.vars.end());
     body = inner.args[0];

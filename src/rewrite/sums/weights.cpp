@@ -39,6 +39,7 @@ bool LinearForms::may_reorder(ElementType type) const {
 LinearForms::Kind LinearForms::kind_of(ExprId e) const {
   const ExprNode& node = graph_.node(e);
   if (node.op == Op::constant || node.op == Op::var) return Kind::number;
+  if (ir::runs_over_extents(node)) return Kind::other;
   if (is_reduction(node.op))
     return node.op == Op::reduce_sum && may_reorder(node.type) && kind(node.args[0]) == Kind::linear ? Kind::linear
                                                                                                      : Kind::other;

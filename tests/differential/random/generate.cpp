@@ -34,7 +34,10 @@ class Generator : private PointGenerator {
     const i64 stages = r_.chance(25) ? r_.between(1, 2) : r_.between(2, 12);
     for (i64 k = 0; k < stages; ++k) {
       if (keyed_ && r_.chance(30)) keyed();
-      r_.chance(18) ? compose() : point();
+      if (oddities_ && r_.chance(15))
+        sum_of_products();
+      else
+        r_.chance(18) ? compose() : point();
     }
     choose_outputs();
     sizes(c);

@@ -28,6 +28,8 @@ class PointGenerator {
   void point();
   // Two: elements of one of the newest that go into bins, and the bins.
   void keyed();
+  // One more that reads two at sums of indices: products.cpp.
+  void sum_of_products();
 
   static Bound input_bound(ElementType t);
   double small(ElementType t);
@@ -75,6 +77,7 @@ class PointGenerator {
   // A sample of a window, or a function of it and of another image at the same place or close to it.
   Term sample_of_window(Context& c, ElementType type);
   Term leaf(Context& c, ElementType type);
+  Term factor(ir::StageId s, ElementType type, std::size_t point, const std::vector<ir::Var>& vars);
   // What a whole image comes to.
   Term total();
   // Some index: near the point, far outside, or out of the data.

@@ -28,7 +28,7 @@ std::vector<StageId> stages_of(const plan::Plan& plan, std::size_t group) {
 std::vector<StageId> tiled_of(const plan::Plan& plan, std::size_t group) {
   std::vector<StageId> tiled;
   for (StageId s : plan.groups[group].stages)
-    if (plan.graph.stage(s).note > 0) tiled.push_back(s);
+    if (plan.graph.stage(s).note > 0 && !plan.tiling(s).contraction) tiled.push_back(s);
   return tiled;
 }
 

@@ -21,6 +21,9 @@ struct Tiling {
   // No transform: a sum of bytes by matrix units, and what the body makes of it. A block of threads has rows x columns
   // points.
   bool matrix = false;
+  // No transform: a contraction (sums/contraction.hpp). Registers hold rows x columns of results.
+  bool contraction = false;
+  std::size_t row = 0;  // its index of the result that goes along these rows
 };
 
 class Tilings {

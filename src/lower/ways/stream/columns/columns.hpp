@@ -30,6 +30,15 @@ void compute_columns(const PassOfTile&, const Block&);
 void compute_vectors(const PassOfTile&, const Block&, const ir::nest::Value& from, const ir::nest::Value& to,
                      const ir::nest::Value& streaming);
 
+// Elements at computed places of an array: clamped to it, and put together from their offsets.
+ir::nest::Value gathered(const TileFunction&, const ir::ExprNode&, const std::vector<ir::nest::Value>& indices,
+                         int lanes);
+// An element at one place, whose indices are scalars.
+ir::nest::Value gathered_one(const TileFunction&, const ir::ExprNode&, const std::vector<ir::nest::Value>& indices);
+// Operands of a stage that are no access, at column x: the same in all lanes but for the column's own number.
+ir::nest::Value leaf(const TileFunction&, ir::StageId, const ir::ExprNode&, const std::vector<ir::nest::Value>& index,
+                     const ir::nest::Value& x, int lanes);
+
 // A turn of that loop, at column x, by forms of passes: vectors.cpp, of partial results lanes.cpp.
 void vector_turn(const PassOfTile&, const Block&, const ir::nest::Value& x, const ir::nest::Value& streaming);
 void pair_turn(const PassOfTile&, const Block&, const ir::nest::Value& x, const ir::nest::Value& streaming);

@@ -79,13 +79,6 @@ void store_interleaved(Builder& builder, const Value& to, const Value& x, std::v
   }
 }
 
-Value iota(int lanes) {
-  auto node = std::make_shared<ir::nest::Node>();
-  node->kind = Kind::iota;
-  node->type = {Lane::i32, lanes, false};
-  return node;
-}
-
 // Results of a turn of the loop. What goes past the caches or not is stored together: a branch at every store would
 // part the rows of a block, whose chains of sums are to run beside each other. (Not those of many stages, that have
 // little in common but need registers until they are stored.)
@@ -127,6 +120,13 @@ class Results {
   const std::size_t most_;
   std::vector<Result> waiting_;
 };
+
+Value iota(int lanes) {
+  auto node = std::make_shared<ir::nest::Node>();
+  node->kind = Kind::iota;
+  node->type = {Lane::i32, lanes, false};
+  return node;
+}
 
 // What an access reads: a row, and the column in it.
 struct Access {
@@ -282,28 +282,6 @@ Value row_of(const PassBody::Source& source, const Pointers& pointers, const Exp
   return listed_row(pointers.current, entry);
 }
 
-// Elements at computed places of an array: clamped to it, and put together from their offsets.
-Value gathered(const TileFunction& tile, const ExprNode& node, const std::vector<Value>& indices, int lanes) {
-  const auto place = tile.group.place(node.stage);
-  const ArrayRef& array = tile.group.interface.arrays[place->array];
-  const Value base = tile.array_base(place->array);
-  const Type wide{Lane::i64, lanes, false};
-  Value offset;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    Value last = convert({Lane::i32, 1, false}, tile.extent(tile.group.stage(node.stage).domain[d]) - 1);
-    Value i = max(indices[d], 0);
-    i = tile.builder.let("i", min(i, broadcast(last, lanes)));
-    Value pitch = d + 1 == indices.size() ? integer(place->element_stride) : tile.stride(array.strides + d);
-    Value share = convert(wide, i) * broadcast(pitch, lanes);
-    offset = tile.builder.let("o", offset ? offset + share : share);
-  }
-  auto read = std::make_shared<ir::nest::Node>();
-  read->kind = Kind::gather;
-  read->type = {tile.group.memory_lane(node.stage), lanes, false};
-  read->args = {address(base, integer(place->offset)), offset};
-  return read;
-}
-
 // Bins of a piece, whose number is the same in all lanes.
 Value partial_bins(const TileFunction& tile, const ExprNode& node, const Value& piece, const Value& bin, int lanes) {
   const auto place = tile.group.place(node.stage);
@@ -315,39 +293,6 @@ Value partial_bins(const TileFunction& tile, const ExprNode& node, const Value& 
   read->type = {lane, lanes, false};
   read->args = {row, convert({Lane::i64, lanes, false}, bin) * broadcast(integer(size_of(lane)), lanes)};
   return read;
-}
-
-// Operands that are no access, at column x: the same in all lanes but for the column's own number.
-Value leaf(const PassOfTile& of, const ExprNode& node, const std::vector<Value>& index, const Value& x, int lanes) {
-  const TileFunction& tile = of.tile;
-  const StreamGroup& group = tile.group;
-  const Type scalar{Lane::i32, 1, false};
-  switch (node.op) {
-    case Op::coord: {
-      std::size_t d = static_cast<std::size_t>(node.ivalue);
-      if (d + 1 < group.rank) return broadcast(convert(scalar, index[d]), lanes);
-      return broadcast(convert(scalar, x), lanes) + iota(lanes);
-    }
-    case Op::extent: {
-      const ir::Stage& owner = group.stage(of.pass.stages.front());
-      return broadcast(convert(scalar, tile.extent(owner.domain[static_cast<std::size_t>(node.ivalue)])), lanes);
-    }
-    case Op::value: {
-      const auto place = group.place(node.stage);
-      const Value at = address(tile.array_base(place->array), integer(place->offset));
-      return broadcast(load(group.typed(node.stage, at), integer(0), 1), lanes);
-    }
-    case Op::size:
-      return broadcast(
-          convert({Lane::f64, 1, false}, tile.size_value(ir::SizeId{static_cast<std::uint32_t>(node.ivalue)})), lanes);
-    case Op::parameter:
-      return broadcast(convert(scalar, load(integers(), integer(node.ivalue), 1)), lanes);
-    default: {
-      Lane lane = ir::nest::lane_of(node.type);
-      Value base = tile.array_base(static_cast<std::size_t>(node.ivalue));
-      return broadcast(load(convert({lane, 1, true}, base), integer(0), 1), lanes);
-    }
-  }
 }
 
 // The vectors from column x on.
@@ -373,10 +318,17 @@ void compute_turn(const PassOfTile& of, const Block& block, const Value& x, Colu
   operands.partial = [&](const ExprNode& node, const Value& piece, const Value& bin) {
     return partial_bins(tile, node, piece, bin, lanes);
   };
-  operands.leaf = [&](const ExprNode& node) { return leaf(of, node, block.index, x, lanes); };
+  operands.gather_one = [&](const ExprNode& node, const std::vector<Value>& indices) {
+    return gathered_one(tile, node, indices);
+  };
+  operands.coordinate = [&](std::size_t d) {
+    return d + 1 < group.rank ? std::optional(block.index[d]) : std::nullopt;
+  };
+  operands.leaf = [&](const ExprNode& node) { return leaf(tile, of.pass.stages.front(), node, block.index, x, lanes); };
   operands.table = [&](std::size_t t) {
     return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(group.graph.tables[t].type), 1, true});
   };
+  operands.extent = [&](ir::SizeId n) { return tile.extent(n); };
   PointEmitter emitter(group.graph, group.ranges, tile.builder, operands);
   emitter.emit(
       of.body.roots, [&](std::size_t root, const Value& v) { columns.finished(emitter, root, v); }, columns.known());
@@ -392,6 +344,72 @@ void turn(const PassOfTile& of, const Block& block, const Value& x, const Value&
 }
 
 }  // namespace
+
+Value gathered(const TileFunction& tile, const ExprNode& node, const std::vector<Value>& indices, int lanes) {
+  const auto place = tile.group.place(node.stage);
+  const ArrayRef& array = tile.group.interface.arrays[place->array];
+  const Value base = tile.array_base(place->array);
+  const Type wide{Lane::i64, lanes, false};
+  Value offset;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    Value last = convert({Lane::i32, 1, false}, tile.extent(tile.group.stage(node.stage).domain[d]) - 1);
+    Value i = max(indices[d], 0);
+    i = tile.builder.let("i", min(i, broadcast(last, lanes)));
+    Value pitch = d + 1 == indices.size() ? integer(place->element_stride) : tile.stride(array.strides + d);
+    Value share = convert(wide, i) * broadcast(pitch, lanes);
+    offset = tile.builder.let("o", offset ? offset + share : share);
+  }
+  auto read = std::make_shared<ir::nest::Node>();
+  read->kind = Kind::gather;
+  read->type = {tile.group.memory_lane(node.stage), lanes, false};
+  read->args = {address(base, integer(place->offset)), offset};
+  return read;
+}
+
+Value gathered_one(const TileFunction& tile, const ExprNode& node, const std::vector<Value>& indices) {
+  const auto place = tile.group.place(node.stage);
+  const ArrayRef& array = tile.group.interface.arrays[place->array];
+  Value offset = integer(place->offset);
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    const Value last = tile.extent(tile.group.stage(node.stage).domain[d]) - 1;
+    const Value i = tile.builder.let("i", call_i64("tsr_clamp", {indices[d], integer(0), last}));
+    offset = offset + i * (d + 1 == indices.size() ? integer(place->element_stride) : tile.stride(array.strides + d));
+  }
+  const Value at = address(tile.array_base(place->array), offset);
+  return load(tile.group.typed(node.stage, at), integer(0), 1);
+}
+
+Value leaf(const TileFunction& tile, StageId owner, const ExprNode& node, const std::vector<Value>& index,
+           const Value& x, int lanes) {
+  const StreamGroup& group = tile.group;
+  const Type scalar{Lane::i32, 1, false};
+  switch (node.op) {
+    case Op::coord: {
+      std::size_t d = static_cast<std::size_t>(node.ivalue);
+      if (d + 1 < group.rank) return broadcast(convert(scalar, index[d]), lanes);
+      return broadcast(convert(scalar, x), lanes) + iota(lanes);
+    }
+    case Op::extent: {
+      const std::vector<ir::SizeId>& domain = group.stage(owner).domain;
+      return broadcast(convert(scalar, tile.extent(domain[static_cast<std::size_t>(node.ivalue)])), lanes);
+    }
+    case Op::value: {
+      const auto place = group.place(node.stage);
+      const Value at = address(tile.array_base(place->array), integer(place->offset));
+      return broadcast(load(group.typed(node.stage, at), integer(0), 1), lanes);
+    }
+    case Op::size:
+      return broadcast(
+          convert({Lane::f64, 1, false}, tile.size_value(ir::SizeId{static_cast<std::uint32_t>(node.ivalue)})), lanes);
+    case Op::parameter:
+      return broadcast(convert(scalar, load(integers(), integer(node.ivalue), 1)), lanes);
+    default: {
+      Lane lane = ir::nest::lane_of(node.type);
+      Value base = tile.array_base(static_cast<std::size_t>(node.ivalue));
+      return broadcast(load(convert({lane, 1, true}, base), integer(0), 1), lanes);
+    }
+  }
+}
 
 void vector_turn(const PassOfTile& of, const Block& block, const Value& x, const Value& streaming) {
   turn<VectorColumns>(of, block, x, streaming);
