@@ -245,7 +245,7 @@ TEST(MaskedFilters, RefuseWhatCannotBeUsed) {
             "mask has shape 5x4, expected that of the image, 4x5");
   EXPECT_EQ(refused([&] { box(Array(ElementType::f32, {3, 4, 5}), {.mask = Array(ElementType::u8, {3, 5})}); }),
             "mask has shape 3x5, expected that of the image, 3x4x5, or of its last dimensions, as 4x5");
-  EXPECT_EQ(refused([&] { median(x, {.mask = m}); }),
+  EXPECT_EQ(refused([&] { filter(x, {.name = "median", .mask = m}); }),
             "filter 'median' has no option mask, the filters that have are box, convolve, correlate and gaussian");
   EXPECT_EQ(refused([&] { filter(x, {.name = "sobel", .ignore_nan = true}); }),
             "filter 'sobel' has no option ignore_nan, the filters that have are box, convolve, correlate and gaussian");

@@ -14,6 +14,7 @@ const char* const stencils =
     "stencil half(vector#1 float X) { return X@[(0,2)] + X@[(1,2)]; }\n"
     "stencil whole(vector#1 float X) { return cast<int>(X); }\n"
     "struct two { float a; float b; }\n"
+    "stencil share(vector#1 float X, vector#1 float Y) { return 10 * X / extent(Y, 0); }\n"
     "stencil both(vector#1 float X) { return struct two(X, 2 * X); }\n";
 
 std::vector<Result> run_text(const std::string& text, const std::vector<float>& row) {
@@ -51,10 +52,12 @@ TEST(Places, TakeOfACompositionSoMuchAsTheyHold) {
 TEST(Places, ExtentsOfImages) {
   EXPECT_EQ(values("y = half(x); return times(x, extent(y, 0));", {1, 2, 3, 4}), (Values{2, 4, 6, 8}));
   EXPECT_EQ(values("return times(x, extent(x, 0) > 2 ? 1 : extent(half(x), 0));", {1, 2}), (Values{1, 2}));
+  EXPECT_EQ(values("return share(x, x[0..1]);", {1, 2, 3}), (Values{5, 10}));
   EXPECT_EQ(values("return x[0..extent(half(x), 0)];", {1, 2, 3, 4, 5}), (Values{1, 2, 3}));
 }
 
 TEST(Places, FaultsOfExtents) {
+  EXPECT_EQ(fault("return times(x, extent(x));"), "'extent' has a meaning only inside a stencil");
   EXPECT_EQ(fault("return times(x, extent(x, 1));"), "'x' has no dimension 1: expected 0 to 0");
   EXPECT_EQ(fault("return times(x, extent(3, 0));"), "expected an image, found the scalar '3'");
   EXPECT_EQ(fault("return times(x, extent(x:wrap, 0));"),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "ir/gather.hpp"
 #include "lang/declarations.hpp"
 #include "lang/functions.hpp"
 #include "lang/points/points.hpp"
@@ -140,11 +141,15 @@ Scalar PointEvaluator::call_builtin(const Expr& e) {
   return made(e.span, r, graph_.node(r).type);
 }
 
-// coord(d), extent(d)
+// coord(d), extent(d), extent(X, d)
 Scalar PointEvaluator::dimension_query(const Expr& e) {
   if (arguments_ == nullptr)
     context_.report.fail(e.span, fmt::format("{} has a meaning only inside a stencil", base::quoted(e.name.text)),
                          {{}, in_function_ ? "pass it to the function as an argument" : ""});
+  if (e.name.text == "extent" && e.arguments.size() == 2) {
+    const ir::SizeId n = extent_of(e, *e.arguments[0].value, constant_integer(*e.arguments[1].value, "the dimension"));
+    return made(e.span, ir::extent_value(graph_, n), ElementType::i32);
+  }
   if (e.arguments.size() != 1)
     context_.report.fail(e.span,
                          fmt::format("{} takes 1 argument, {} given", base::quoted(e.name.text), e.arguments.size()));

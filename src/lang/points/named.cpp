@@ -65,17 +65,20 @@ void PointEvaluator::refuse_neighbour(const Expr& e, const ArgumentUse& a) {
 
 // X.0
 SizeId PointEvaluator::extent_of(const Expr& e) {
-  const Expr& base = *e.args[0];
-  const ArgumentUse* a = find_argument(base.name.text);
+  return extent_of(e, *e.args[0], static_cast<i64>(e.value));
+}
+
+// extent(X, 0)
+SizeId PointEvaluator::extent_of(const Expr& e, const Expr& base, i64 d) {
+  const ArgumentUse* a = base.kind == ExprKind::name ? find_argument(base.name.text) : nullptr;
   if (a == nullptr)
     context_.report.fail(e.span,
                          fmt::format("{} is no image argument of the stencil: expected one before a dimension",
-                                     base::quoted(base.name.text)),
+                                     base::quoted(base.span.text(), 40)),
                          {{"X.0 is the extent of the image X in its first dimension"}, {}});
-  const i64 d = static_cast<i64>(e.value);
   if (d < 0 || d >= a->rank())
     context_.report.fail(e.span, fmt::format("{} has no dimension {}: expected 0 to {}", base::quoted(base.name.text),
-                                             e.span.text().substr(base.span.text().size() + 1), a->rank() - 1));
+                                             d < 0 ? e.name.text : std::to_string(d), a->rank() - 1));
   const std::vector<SizeId>& domain = graph_.stage(a->image.stages[0]).domain;
   const std::size_t missing = static_cast<std::size_t>(a->rank()) - domain.size();
   const auto at = static_cast<std::size_t>(d);

@@ -177,6 +177,7 @@ class PointEvaluator {
     std::string text() const;
   };
   ir::SizeId extent_of(const Expr&);
+  ir::SizeId extent_of(const Expr&, const Expr& image, i64 dimension);
   ir::Var variable_over(const Range&);
   PointValue named_read(const Expr&, ArgumentUse&, const std::vector<ir::ExprId>& indices);
   void look_at_index(const Place&, const Affine&);
