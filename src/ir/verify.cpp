@@ -113,7 +113,7 @@ class Verifier {
     }
     if (stage.kind != StageKind::point)
       for (const StageId from : sources(g_, s))
-        require(from < s && !is_keyed(g_, g_.stage(from)), "elements that go into bins are no image");
+        require(from >= s || !is_keyed(g_, g_.stage(from)), "elements that go into bins are no image");
     if (stage.kind != StageKind::compose) require(stage.pieces.empty(), "only a composed stage has pieces");
     switch (stage.kind) {
       case StageKind::input:
