@@ -35,6 +35,8 @@ constexpr Bounds bounds[] = {{"sigma", 0, 5000, "0 to 5000 points"},
                              {"order", 0.1, 100, "0.1 to 100"},
                              {"ratio", 1.0001, 1000, "1.0001 to 1000"},
                              {"derivative", 0, 2, "0 to 2"},
+                             {"tiles", 1, 256, "1 to 256"},
+                             {"clip", 0, 1e6, "0 to 1000000"},
                              {"least", 1e-30, 1e30, "1e-30 to 1e30"},
                              {"anchor", -1, most_weights, "the index of a weight, or -1 for the middle"}};
 
