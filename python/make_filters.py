@@ -26,7 +26,7 @@ FILES = {  # by what they do, so that no file is too long to read
         "of what is as large as a window or a sigma",
         ["difference_of_gaussians", "laplacian_of_gaussian", "gaussian_derivative", "deviation", "local_contrast"],
     ),
-    "levels": ("of how often grey values occur", ["equalize", "otsu"]),
+    "levels": ("of how often grey values occur", ["equalize", "clahe", "otsu"]),
 }
 DEFAULT = {"border": "None", "kernel": "", "footprint": "None"}
 FIRST = {  # the option that may be given without its name

@@ -6,7 +6,8 @@
 // They are the programs of filters/, compiled for the options that are given; docs/filters.md describes each. What
 // holds for all of them:
 //
-// - `image` is an array of rank 1 to 4 (canny and harris: 2), slowest dimension first, of scalars or of structs whose
+// - `image` is an array of rank 1 to 4 (canny, harris and clahe: 2), slowest dimension first, of scalars or of structs
+// whose
 //   fields have one type. Every field is filtered by itself, but where one is alpha: see Alpha. A device's array gives
 //   an array on that device.
 // - The result has the type of the image, rounded half to even and clamped; derivatives and measures (sobel, laplacian,
@@ -275,6 +276,15 @@ struct LevelsOptions {  // of equalize and otsu
   RunOptions run = {};
 };
 
+struct ClaheOptions {
+  int tiles = 8;     // along each dimension, whose histograms are taken
+  double clip = 40;  // how often a grey value counts at most, in the mean of all
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;  // it is kept in any case
+  Region region = {};             // of the result; empty: all of it
+  RunOptions run = {};
+};
+
 struct ConvolveOptions {
   // Index of the weight that stands on the point itself, -1 for (n-1)/2, rounded down. An `origin` of scipy.ndimage is
   // n/2 + origin here.
@@ -340,6 +350,8 @@ Array laplacian_of_gaussian(const Array& image, const SmoothedOptions& = {});
 Array gaussian_derivative(const Array& image, const DerivativeOptions& = {});
 // Grey values spread so that each range of them has as many points as any other.
 Array equalize(const Array& image, const LevelsOptions& = {});
+// Equalisation of what lies around each point, as far as a limit lets contrast grow. Images of rank 2.
+Array clahe(const Array& image, const ClaheOptions& = {});
 // White above Otsu's threshold, black elsewhere.
 Array otsu(const Array& image, const LevelsOptions& = {});
 Array bilateral(const Array& image, const BilateralOptions& = {});

@@ -55,7 +55,7 @@ from tessera._errors import (
 from tessera._filter_types import FilterInfo, OptionInfo, explain_filter, filter, filters, fwhm
 from tessera._filters_detail import canny, harris, laplacian, sobel, unsharp
 from tessera._filters_frequency import bandpass, highpass, lowpass
-from tessera._filters_levels import equalize, otsu
+from tessera._filters_levels import clahe, equalize, otsu
 from tessera._filters_morphology import blackhat, closing, morphological_gradient, opening, tophat
 from tessera._filters_order import percentile, rank
 from tessera._filters_scale import (
@@ -161,6 +161,7 @@ __all__ = [
     "cast",
     "cbrt",
     "ceil",
+    "clahe",
     "clip",
     "closing",
     "compose",

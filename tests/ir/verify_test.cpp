@@ -51,6 +51,26 @@ TEST(Verify, ReductionsStandAlone) {
     EXPECT_THROW(verify(parse_graph(head + wrong)), Error) << wrong;
 }
 
+TEST(Verify, ElementsThatGoIntoBins) {
+  const std::string elements =
+      "s2 = point \"e\" double [M, 8] 0..0 0..0 : (sum_into s0[i, i] (coord 0) (size {5}) (coord 1) (size {M}))\n";
+  const auto after = [&](const std::string& lines) { return verdict(elements + lines); };
+  EXPECT_EQ(after("s3 = point \"b\" float [5, M] 0..0 0..0 : (bins:float s2)\n"), "well formed");
+  EXPECT_EQ(after("s3 = point \"b\" double [5] 0..0 : (partial s2 0 (coord 0))\n"), "well formed");
+  EXPECT_EQ(print(parse_graph(kHead + elements)), print(parse_graph(print(parse_graph(kHead + elements)))));
+  expect_rule(after("s3 = point \"b\" float [5, 8] 0..0 0..0 : (bins:float s2)\n"),
+              "the domain of a stage of bins are the bins");
+  expect_rule(after("s3 = point \"b\" float [5, M] 0..0 0..0 : (neg (bins:float s2))\n"), "is the body of a stage");
+  expect_rule(after("s3 = point \"b\" double [M, 8] 0..0 0..0 : s2[i, i]\n"), "nothing else does");
+  expect_rule(after("s3 = compose \"c\" double [M, 8]\n  piece s2 [0, 0] [1, 1] [M, 8]\n"), "are no image");
+  expect_rule(after("output \"\" double : s2\n"), "are no image");
+  expect_rule(point("(bins:float s0)"), "nothing else does");
+  expect_rule(point("(sum_into s0[i, i] (coord 0))", "double"), "keys with their extents");
+  expect_rule(point("(sum_into s0[i, i] s0[i, i] (size {5}))", "double"), "a key is int32");
+  expect_rule(point("(sum_into:float s0[i, i] (coord 0) (size {5}))"), "the type of elements is another");
+  expect_rule(point("(min_into s1[i] (coord 0) 5)", "uint8"), "its extent behind it");
+}
+
 TEST(Verify, AcceptsAWellFormedGraph) {
   EXPECT_EQ(verdict(""), "well formed");
   EXPECT_EQ(point("(sum v0=-1..1 (mul (lookup t0 (add v0 1)) s0[i+v0:clamped, i:wrap]))"), "well formed");

@@ -59,6 +59,37 @@ def test_levels_are_counted(tessera, numbers, kind, shape):
     assert numpy.count_nonzero(got != above(x, kind)) <= (0 if kind == "u1" else x.size // 50)
 
 
+def limited(often, clip):
+    """What is above the limit is given to all levels alike, what is left of that to some of them: as OpenCV does."""
+    count, limit = len(often), max(int(numpy.float32(clip) * numpy.float32(often.sum()) / numpy.float32(len(often))), 1)
+    excess = numpy.maximum(often - limit, 0).sum()
+    left = excess % count
+    some = numpy.arange(0, count, max(count // max(left, 1), 1))[:left]
+    new = numpy.minimum(often, limit) + excess // count
+    new[some] += 1
+    return new
+
+
+@pytest.mark.parametrize(("tiles", "clip"), [(8, 40), (2, 3), (4, 0)])
+def test_parts_of_images_are_equalised(tessera, numbers, tiles, clip):
+    x = image(numbers, "u1", (64, 96))
+    got = filtered(tessera, "clahe", x, "--tiles", tiles, "--clip", clip)
+    high, wide = x.shape[0] // tiles, x.shape[1] // tiles
+    new = numpy.empty((tiles, tiles, 256), "f4")
+    for i in range(tiles):
+        for j in range(tiles):
+            part = x[i * high : (i + 1) * high, j * wide : (j + 1) * wide]
+            up_to = numpy.cumsum(limited(numpy.bincount(part.ravel(), minlength=256), clip))
+            new[i, j] = numpy.clip(numpy.rint(up_to.astype("f4") * (numpy.float32(255) / numpy.float32(part.size))), 0, 255)
+    y, z = numpy.mgrid[: x.shape[0], : x.shape[1]]
+    y, z = y / high - 0.5, z / wide - 0.5
+    i, j = numpy.floor(y).astype(int), numpy.floor(z).astype(int)
+    u, v = y - i, z - j
+    at = lambda a, b: new[numpy.clip(a, 0, tiles - 1), numpy.clip(b, 0, tiles - 1), x]  # noqa: E731
+    expected = (at(i, j) * (1 - v) + at(i, j + 1) * v) * (1 - u) + (at(i + 1, j) * (1 - v) + at(i + 1, j + 1) * v) * u
+    assert numpy.abs(got - expected).max() <= 0.5 + 1e-3
+
+
 def test_images_of_one_value_and_channels(tessera, numbers):
     flat = numpy.full((7, 9), 93, "u1")
     assert (filtered(tessera, "equalize", flat) == 0).all()

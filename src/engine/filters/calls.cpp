@@ -58,8 +58,14 @@ Array in_frequency(const Array& image, const char* name, const Options& options,
   return filter(image, request, options.run);
 }
 
-Array by_levels(const Array& image, const char* name, const LevelsOptions& options) {
-  const FilterRequest request{.name = name, .type = options.type, .alpha = options.alpha, .region = options.region};
+template <class Options>
+Array by_levels(const Array& image, const char* name, const Options& options,
+                std::map<std::string, PerAxis> numbers = {}) {
+  const FilterRequest request{.name = name,
+                              .numbers = std::move(numbers),
+                              .type = options.type,
+                              .alpha = options.alpha,
+                              .region = options.region};
   return filter(image, request, options.run);
 }
 
@@ -153,6 +159,9 @@ Array gaussian_derivative(const Array& image, const DerivativeOptions& o) {
 }
 Array equalize(const Array& image, const LevelsOptions& o) {
   return by_levels(image, "equalize", o);
+}
+Array clahe(const Array& image, const ClaheOptions& o) {
+  return by_levels(image, "clahe", o, {{"tiles", o.tiles}, {"clip", o.clip}});
 }
 Array otsu(const Array& image, const LevelsOptions& o) {
   return by_levels(image, "otsu", o);

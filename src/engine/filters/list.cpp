@@ -32,7 +32,7 @@ const std::set<std::string> of_other_values = {"sobel",
                                                "local_contrast"};
 // Differences of values of the image have its type.
 const std::set<std::string> of_differences = {"tophat", "blackhat", "morphological_gradient"};
-const std::set<std::string> of_all_values = {"equalize", "otsu"};
+const std::set<std::string> of_all_values = {"clahe", "equalize", "otsu"};
 
 constexpr std::string_view footprint_prefix = "footprint_";
 

@@ -66,6 +66,8 @@ const Meaning meanings[] = {
       "kernel", "custom"}},
     {"write equalize",
      {"equalizehist", "equalisation", "equalization", "equalise", "histeq", "histogramequalization", "exposure"}},
+    {"write clahe",
+     {"createclahe", "equalizeadapthist", "adapthisteq", "adaptiveequalization", "localequalization", "ahe"}},
     {"write otsu", {"thresholdotsu", "otsuthreshold", "graythresh", "binarize", "imbinarize", "autothreshold"}},
     {"write lowpass", {"lowpassfilter", "butterworth", "butter", "lowfrequencies"}},
     {"write highpass", {"highpassfilter", "highfrequencies", "detail"}},

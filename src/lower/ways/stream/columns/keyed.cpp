@@ -75,13 +75,24 @@ class Bins {
         bin.push_back(number_of_bin(keys, x + k));
         value.push_back(value_of(values, x + k));
       }
-      for (std::size_t k = 0; k < bin.size(); ++k) take(into[k % into.size()], bin[k], value[k]);
+      const auto take_all = [&] {
+        for (std::size_t k = 0; k < bin.size(); ++k) take(into[k % into.size()], bin[k], value[k]);
+      };
+      if (!may_go_nowhere()) return take_all();
+      Value least = bin.front();
+      for (const Value& b : bin) least = min(least, b);
+      builder_.branch(less(builder_.let("least", least), count()), take_all);
     });
     builder_.loop("x", whole, n, integer(1),
                   [&](const Value& x) { take(into.front(), number_of_bin(keys, x), value_of(values, x)); });
   }
 
  private:
+  bool may_go_nowhere() const {
+    const auto bins = ir::constant_bins(group_.graph, keyed_);
+    return !bins || group_.ranges.of(keyed_.keys.front()).hi >= static_cast<double>(*bins);
+  }
+
   // A row of numbers; or one number, where it has no pointer.
   struct Row {
     Value pointer, number;

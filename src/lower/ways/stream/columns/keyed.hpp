@@ -3,7 +3,7 @@
 // Keys and values are rows that vectors have computed, or rows of an image as it is. What they say is done one element
 // after the other: a bin is loaded, takes the element and is stored again. Where the same bin is hit again at once, the
 // load has to wait for the store before. So bins that are few and take elements in any order lie there several times,
-// for neighbouring columns in turn.
+// for neighbouring columns in turn. Where no element of a turn has a bin, nothing is done.
 #pragma once
 
 #include "lower/ways/stream/columns/columns.hpp"
