@@ -18,6 +18,7 @@
 #include "hardware/windows.hpp"
 #include "ir/build.hpp"
 #include "plan/plan.hpp"
+#include "rewrite/choose.hpp"
 #include "rewrite/nans.hpp"
 #include "rewrite/rebuild.hpp"
 #include "tessera/error.hpp"
@@ -392,6 +393,7 @@ void take_dimensions_apart(Graph& graph, bool exact) {
   std::vector<std::string> remarks;
   std::vector<rewrite::SumChoice> sums;
   rewrite::Tilings tilings;
+  rewrite::take_choices(graph, remarks);
   if (exact) rewrite::guard_medians(graph);  // in fixed point there is no NaN
   rewrite::expand_windows(graph, exact ? Numbers::exact : Numbers::fast, Method::separable, none,
                           analyze::assumed_parameters(graph), remarks, sums, tilings);

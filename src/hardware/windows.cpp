@@ -6,7 +6,6 @@
 #include "analyze/expressions.hpp"
 #include "hardware/grids.hpp"
 #include "ir/build.hpp"
-#include "rewrite/choose.hpp"
 #include "rewrite/median.hpp"
 
 namespace tessera::hardware {
@@ -29,7 +28,6 @@ void write_windows_out(ir::Graph& graph) {
         refuse(graph.stage(s),
                fmt::format("a window of {} terms; expected {} at most", analyze::term_count(node), most_terms));
       const ir::ExprNode reduction = node;
-      if (reduction.op == ir::Op::reduce_pick) return rewrite::selections(graph, reduction);
       if (reduction.op == ir::Op::reduce_median || reduction.op == ir::Op::reduce_rank) {
         const rewrite::RankTerms list = rewrite::rank_terms(graph, reduction);
         if (list.rank)

@@ -38,6 +38,10 @@ namespace {
 constexpr i64 most_written_terms = 1024;
 constexpr std::size_t most_written_nodes = 20'000;
 
+bool is_written(i64 terms, std::size_t nodes) {
+  return terms <= most_written_terms && static_cast<std::size_t>(terms) * nodes <= most_written_nodes;
+}
+
 ExprId truth(Graph& graph, bool v) {
   return ir::constant(graph, ElementType::boolean, v ? 1 : 0);
 }
@@ -232,14 +236,14 @@ class Choices {
       const ExprNode pick = node;
       const i64 terms = analyze::term_count(pick);
       const bool windows = holds_window(graph_, pick.args[0]);
-      const bool write = written_as_selections(terms, ir::postorder(graph_, pick.args).size());
+      const bool write = is_written(terms, ir::postorder(graph_, pick.args).size());
       if (told.emplace(pick.args[0], true).second)
         remarks_.push_back(
             !write ? fmt::format("the choice of '{}' goes three times through its {} elements", stage.name, terms)
                    : fmt::format("the choice of '{}' is taken as {} comparisons and selections{}", stage.name, terms,
                                  windows ? ", each key a stage of its own" : ""));
       if (!write) return Passes(graph_, pick).value();
-      if (!windows || !free_of_variables(pick)) return selections(graph_, pick);
+      if (!windows || !free_of_variables(pick)) return written(graph_, pick, [](ExprId key) { return key; });
       KeyStages keys(graph_, stage, keys_, like(stage, s));
       const ElementType narrow =
           narrow_.contains(pick.vars[0].id) ? narrow_.at(pick.vars[0].id) : graph_.node(pick.args[0]).type;
@@ -273,14 +277,6 @@ class Choices {
 };
 
 }  // namespace
-
-bool written_as_selections(i64 terms, std::size_t nodes) {
-  return terms <= most_written_terms && static_cast<std::size_t>(terms) * nodes <= most_written_nodes;
-}
-
-ExprId selections(Graph& graph, const ExprNode& pick) {
-  return written(graph, pick, [](ExprId key) { return key; });
-}
 
 void take_choices(Graph& graph, std::vector<std::string>& remarks) {
   for (ir::StageId s = 0; s < graph.stage_count(); ++s) {
