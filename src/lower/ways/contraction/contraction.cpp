@@ -458,8 +458,9 @@ PointSource ContractionWriter::source(const std::vector<Value>& point, const Val
     return load(group_.typed(n.stage, row), x * group_.element_step(n.stage) + group_.element_offset(n.stage), lanes,
                 group_.element_step(n.stage));
   };
-  s.gather = [=, this](const ExprNode& n, const std::vector<Value>& indices) {
-    return gathered(*tile_, n, indices, lanes);
+  s.gather = [=, this](const ExprNode& n, std::vector<Value> indices) {  // of one lane: along_row
+    for (Value& i : indices) i = convert(index_type, i);
+    return gathered_one(*tile_, n, indices);
   };
   s.leaf = [=, this](const ExprNode& n) { return leaf(*tile_, stage_, n, point, x, lanes); };
   s.table = [this](std::size_t t) {
