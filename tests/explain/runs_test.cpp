@@ -104,6 +104,20 @@ TEST_P(ExplainRuns, TilesAreThoseOfTheEmittedCode) {
 INSTANTIATE_TEST_SUITE_P(Programs, ExplainRuns, testing::ValuesIn(samples()),
                          [](const auto& info) { return info.param.name; });
 
+const Sample contractions[] = {
+    {"matrix_product",
+     "stencil mul(vector#2 float A, vector#2 float B)[i, j] { return sum(k : A.1) (A[i,k] * B[k,j]); }\n"
+     "parameter M, K, N; vector#2 float a[M,K]; vector#2 float b[K,N]; return mul(a, b);",
+     {{70, 90}, {90, 130}}},
+    {"convolution_layer",
+     "stencil conv(vector#3 float X, vector#4 float W)[o, y, x] {\n"
+     "  return max(0.0f, sum(c : X.0, i = 0..2, j = 0..2) (W[o,c,i,j] * X[c,y+i-1,x+j-1]));\n}\n"
+     "parameter D, C, M, N; vector#3 float x[C,M,N]; vector#4 float w[D,C,3,3];\n"
+     "return conv(x:[none,mirror,mirror], w);",
+     {{5, 20, 90}, {9, 5, 3, 3}}}};
+INSTANTIATE_TEST_SUITE_P(Contractions, ExplainRuns, testing::ValuesIn(contractions),
+                         [](const auto& info) { return info.param.name; });
+
 // Predictions follow the extents, decisions do not: compiled code serves every size.
 TEST(Explain, DecisionsAreThoseOfTheCompiledCode) {
   const Program& program = program_of(sample("harris"));

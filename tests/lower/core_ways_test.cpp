@@ -64,12 +64,17 @@ TEST(CoreWays, FormsOfTheStream) {
 TEST(CoreWays, OthersAreRefusedWithAReason) {
   for (const Schedule schedule : {Schedule::automatic, Schedule::untiled, Schedule::tiled, Schedule::stream})
     for (const plan::Group& group : planned(two_passes, schedule).groups) {
-      ASSERT_EQ(group.way.asked.size(), 2u);
+      ASSERT_EQ(group.way.asked.size(), 3u);
       const plan::WayAnswer& tiles = group.way.asked.front();
       EXPECT_EQ(tiles.way, "transform tiles");
       EXPECT_FALSE(tiles.fits());
       EXPECT_TRUE(tiles.other_kind);
       EXPECT_EQ(tiles.why, "it has no sum that is taken through Fourier transforms");
+      const plan::WayAnswer& contraction = group.way.asked[1];
+      EXPECT_EQ(contraction.way, "contraction");
+      EXPECT_FALSE(contraction.fits());
+      EXPECT_TRUE(contraction.other_kind);
+      EXPECT_EQ(contraction.why, "it is no sum of products of two images");
     }
 }
 

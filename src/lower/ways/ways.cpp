@@ -62,7 +62,7 @@ std::span<const DeviceWay* const> device_ways() {
 }
 
 std::span<const CoreWay* const> core_ways() {
-  static constexpr std::array<const CoreWay*, 3> table = {&core_contractions, &core_tiles, &stream};
+  static constexpr std::array<const CoreWay*, 3> table = {&core_tiles, &core_contractions, &stream};
   return table;
 }
 

@@ -217,7 +217,7 @@ std::optional<Factor> factor_of(Graph& graph, ExprId value, std::size_t rank) {
       return f;
     }
     const ExprNode& n = graph.node(e);
-    if (n.op < Op::convert || is_reduction(n.op) || n.op == Op::select) return {};
+    if (n.op < Op::convert || is_reduction(n.op) || n.op == Op::select || n.type == ElementType::boolean) return {};
     ExprId next;
     for (const ExprId a : n.args) {
       if (graph.node(a).op == Op::constant) continue;
@@ -225,6 +225,7 @@ std::optional<Factor> factor_of(Graph& graph, ExprId value, std::size_t rank) {
       next = a;
     }
     if (!next.valid()) return {};
+    if (!is_float(n.type) && is_float(graph.node(next).type)) return {};
     e = next;
   }
   return {};

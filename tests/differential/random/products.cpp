@@ -73,18 +73,26 @@ void PointGenerator::sum_of_products() {
   s.margin_lo.assign(rank_, 0);
   s.margin_hi.assign(rank_, 0);
   s.type = type;
-  const bool sums = fits(type, sum) && !(odd_ && is_float(type));
+  const bool sums = fits(type, {sum.most + 0x1p20, sum.places}) && !(odd_ && is_float(type));
+  Bound around;
   if (sums) {
     const ExprId term = r_.chance(50) ? ir::binary(g_, Op::mul, x.id, y.id) : ir::binary(g_, Op::mul, y.id, x.id);
     s.body = ir::reduce(g_, Op::reduce_sum, vars, term);
     if (r_.chance(40)) s.body = ir::binary(g_, Op::add, s.body, ir::constant(g_, type, 2));
+    if (r_.chance(40)) {  // the same along a row
+      const StageId from = r_.chance(50) ? a : b;
+      std::vector<ExprId> at(g_.stage(from).domain.size(), ir::coord(g_, row));
+      const Term bias = converted({ir::gather(g_, from, at), bounds_[from]}, type);
+      s.body = ir::binary(g_, Op::add, s.body, bias.id);
+      around = bias.bound;
+    }
     if (r_.chance(30)) s.body = ir::binary(g_, Op::max, s.body, ir::constant(g_, type, 0));
     if (r_.chance(10)) s.margin_lo[r_.below(rank_)] = 1;
   } else {
     const Op op = r_.pick(std::array{Op::reduce_min, Op::reduce_max});
     s.body = ir::reduce(g_, op, vars, ir::binary(g_, op == Op::reduce_min ? Op::max : Op::min, x.id, y.id));
   }
-  add(std::move(s), sums ? sum : join(x.bound, y.bound));
+  add(std::move(s), sums ? Bound{sum.most + around.most, std::max(sum.places, around.places)} : join(x.bound, y.bound));
 }
 
 }  // namespace tessera::differential

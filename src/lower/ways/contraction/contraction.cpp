@@ -27,7 +27,7 @@ using rewrite::Factor;
 
 namespace {
 
-constexpr i64 line = 64;
+constexpr i64 line = 64, raw_bytes = 32;  // of a number, and what lies between numbers
 
 // What a run's extents make of it; `tile`: of the shape, no more than this in any region.
 struct Amounts {
@@ -95,9 +95,9 @@ class ContractionWriter {
   Value partial_at(const Value& number, const Value& m, const Value& from, int r, int v) const;
   void store_rows(const Totals&, const std::vector<Value>& point, const Value& left);
   void store_ends(const Totals&, const std::vector<Value>& point, const Value& left, const Value& columns);
-  void store(const Value& total, const std::vector<Value>& point, const Value& to, const Value& x, int lanes);
-  PointEmitter::Values along_row(const std::vector<Value>& point, int lanes);
-  PointSource source(const std::vector<Value>& point, const Value& x, int lanes);
+  void store(const Value& total, const std::vector<Value>& point, const Value& to, const Value& x, const Value& count);
+  PointEmitter::Values along_row(const std::vector<Value>& point);
+  PointSource source(const std::vector<Value>& point, const Value& x, int lanes, const Value& count);
 
   const Declared& d_;
   const StreamGroup& group_;
@@ -147,7 +147,7 @@ void ContractionWriter::reserve(ScratchStack& scratch) {
   const Value several = convert(index_type, less(n_.per, n_.counts[0]));
   memory_.partial = scratch.reserve(several * n_.points * n_.blocks * shape_.high * n_.columns * size_);
   memory_.block = scratch.reserve(integer(shape_.high * shape_.wide() * size_));
-  memory_.raw = scratch.reserve(integer(shape_.wide() * 8 + line));
+  memory_.raw = scratch.reserve(integer(shape_.wide() * raw_bytes + line));
 }
 
 // ---- reading -------------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ ContractionWriter::Element ContractionWriter::element(const Factor& f, const std
 Value ContractionWriter::product_of(const Factor& f, const Value& read) {
   const int lanes = read->type.lanes;
   if (f.value == f.read) return convert({lane_, lanes, false}, read);
-  const PointSource none = source(std::vector<Value>(rank_, integer(0)), integer(0), lanes);
+  const PointSource none = source(std::vector<Value>(rank_, integer(0)), integer(0), lanes, {});
   PointEmitter emitter(group_.graph, group_.ranges, b_, none);
   Value out;
   PointEmitter::Values known;
@@ -449,17 +449,23 @@ void ContractionWriter::block(std::vector<Value> point, const Value& number, con
 
 // ---- results -------------------------------------------------------------------------------------------------------
 
-PointSource ContractionWriter::source(const std::vector<Value>& point, const Value& x, int lanes) {
+// `count`: of these lanes there are no more in memory; the others hold anything.
+PointSource ContractionWriter::source(const std::vector<Value>& point, const Value& x, int lanes, const Value& count) {
   PointSource s;
   s.lanes = lanes;
   s.fuses = group_.options.numbers == Numbers::fast;
   s.load = [=, this](const ExprNode& n, const std::map<std::uint32_t, Value>&) {
-    const Value row = d_.row_of_array(n.stage, {point.begin(), point.end() - 1});
-    return load(group_.typed(n.stage, row), x * group_.element_step(n.stage) + group_.element_offset(n.stage), lanes,
-                group_.element_step(n.stage));
+    const Value row = group_.typed(n.stage, d_.row_of_array(n.stage, {point.begin(), point.end() - 1}));
+    const i64 step = group_.element_step(n.stage);
+    const Value at = x * step + group_.element_offset(n.stage);
+    if (!count) return load(row, at, lanes, step);
+    const Value bytes = (count * step - (step - 1)) * group_.bytes(n.stage);
+    b_.call("tsr_copy_end", {memory_.raw, convert(bytes_pointer, address(row, at)), bytes});
+    return load(group_.typed(n.stage, memory_.raw), integer(0), lanes, step);
   };
-  s.gather = [=, this](const ExprNode& n, const std::vector<Value>& indices) {
-    return gathered(*tile_, n, indices, lanes);
+  s.gather = [=, this](const ExprNode& n, std::vector<Value> indices) {  // of one lane: along_row
+    for (Value& i : indices) i = convert(index_type, i);
+    return gathered_one(*tile_, n, indices);
   };
   s.leaf = [=, this](const ExprNode& n) { return leaf(*tile_, stage_, n, point, x, lanes); };
   s.table = [this](std::size_t t) {
@@ -469,9 +475,9 @@ PointSource ContractionWriter::source(const std::vector<Value>& point, const Val
 }
 
 // Reads that do not depend on the column, once a row.
-PointEmitter::Values ContractionWriter::along_row(const std::vector<Value>& point, int lanes) {
+PointEmitter::Values ContractionWriter::along_row(const std::vector<Value>& point) {
   PointEmitter::Values known;
-  const PointSource one = source(point, point[rank_ - 1], 1);
+  const PointSource one = source(point, point[rank_ - 1], 1, {});
   std::vector<ExprId> stack{group_.stage(stage_).body}, reads;
   std::set<std::uint32_t> seen;
   while (!stack.empty()) {
@@ -486,25 +492,26 @@ PointEmitter::Values ContractionWriter::along_row(const std::vector<Value>& poin
   }
   if (reads.empty()) return known;
   PointEmitter emitter(group_.graph, group_.ranges, b_, one);
-  emitter.emit(reads, [&](std::size_t k, const Value& v) {
-    known[reads[k].id] = lanes == 1 ? v : b_.let("v", broadcast(v, lanes));
-  });
+  emitter.emit(reads,
+               [&](std::size_t k, const Value& v) { known[reads[k].id] = b_.let("v", broadcast(v, shape_.lanes)); });
   return known;
 }
 
-// What the stage makes of totals, from column x on.
+// What the stage makes of a vector of totals, from column x on; `count`: of so many of them alone.
 void ContractionWriter::store(const Value& total, const std::vector<Value>& point, const Value& to, const Value& x,
-                              int lanes) {
-  PointEmitter::Values known = along_row(point, lanes);
+                              const Value& count) {
+  PointEmitter::Values known = along_row(point);
   known[c_.sum.id] = total;
-  const PointSource operands = source(point, x, lanes);
+  const PointSource operands = source(point, x, shape_.lanes, count);
   PointEmitter emitter(group_.graph, group_.ranges, b_, operands);
   const ExprId body = group_.stage(stage_).body;
   emitter.emit(
       {body},
       [&](std::size_t, const Value& v) {
-        b_.store(to, x * group_.element_step(stage_) + group_.element_offset(stage_),
-                 emitter.stored(body, v, group_.memory_lane(stage_)));
+        const Value out = emitter.stored(body, v, group_.memory_lane(stage_));
+        if (!count) return b_.store(to, x, out);
+        b_.store(group_.typed(stage_, memory_.raw), integer(0), out);
+        b_.call("tsr_copy_end", {convert(bytes_pointer, address(to, x)), memory_.raw, count * group_.bytes(stage_)});
       },
       std::move(known));
 }
@@ -517,11 +524,11 @@ void ContractionWriter::store_rows(const Totals& totals, const std::vector<Value
       const Value to = b_.let("to", group_.typed(stage_, d_.row_of_array(stage_, {at.begin(), at.end() - 1})));
       for (int v = 0; v < shape_.vectors; ++v)
         store(b_.let("v", totals[static_cast<std::size_t>(r)][static_cast<std::size_t>(v)]), at, to,
-              b_.let("x", point[rank_ - 1] + v * shape_.lanes), shape_.lanes);
+              b_.let("x", point[rank_ - 1] + v * shape_.lanes), {});
     });
 }
 
-// Fewer columns than a panel has: one by one.
+// Fewer columns than a panel has.
 void ContractionWriter::store_ends(const Totals& totals, const std::vector<Value>& point, const Value& left,
                                    const Value& columns) {
   const Value block = b_.let("block", lanes_at(memory_.block));
@@ -533,9 +540,12 @@ void ContractionWriter::store_ends(const Totals& totals, const std::vector<Value
     std::vector<Value> at = point;
     at[c_.row] = b_.let("row", point[c_.row] + r);
     const Value to = b_.let("to", group_.typed(stage_, d_.row_of_array(stage_, {at.begin(), at.end() - 1})));
-    b_.loop("t", integer(0), columns, integer(1), [&](const Value& t) {
-      store(b_.let("v", load(block, r * shape_.wide() + t, 1)), at, to, b_.let("x", point[rank_ - 1] + t), 1);
-    });
+    for (int v = 0; v < shape_.vectors; ++v)
+      b_.branch(less(integer(v * shape_.lanes), columns), [&] {
+        const Value count = b_.let("count", min(columns - v * shape_.lanes, integer(shape_.lanes)));
+        store(b_.let("v", load(block, r * shape_.wide() + v * shape_.lanes, shape_.lanes)), at, to,
+              b_.let("x", point[rank_ - 1] + v * shape_.lanes), count);
+      });
   });
 }
 

@@ -170,8 +170,9 @@ void TileLoops::epilogue() {
 
 bool has_tiles(const WayQuestion& q) {
   const std::vector<plan::Pass>& passes = q.plan.groups[q.group].passes;
-  return std::any_of(passes.begin(), passes.end(),
-                     [](const plan::Pass& pass) { return pass.form == plan::PassForm::tiles; });
+  return std::any_of(passes.begin(), passes.end(), [&](const plan::Pass& pass) {
+    return pass.form == plan::PassForm::tiles && !q.plan.tiling(pass.stages.front()).contraction;
+  });
 }
 
 }  // namespace
