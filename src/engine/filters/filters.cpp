@@ -56,9 +56,11 @@ void measure_reach(const ir::Graph& graph, int rank, std::vector<i64>& before, s
     for (const analyze::Footprint& f : analyze::footprints(graph, s)) {
       Reach& r = of[f.producer];
       r.wanted = true;
-      for (std::size_t d = 0; d < dimensions; ++d) {
-        r.before[d] = std::max(r.before[d], of[s].before[d] - f.dims[d].lo);
-        r.after[d] = std::max(r.after[d], of[s].after[d] + f.dims[d].hi);
+      const std::size_t lead = dimensions - std::min(dimensions, f.dims.size());  // that the image lacks
+      for (std::size_t d = lead; d < dimensions; ++d) {
+        const analyze::DimensionFootprint& dim = f.dims[d - lead];
+        r.before[d] = std::max(r.before[d], of[s].before[d] - dim.lo);
+        r.after[d] = std::max(r.after[d], of[s].after[d] + dim.hi);
       }
     }
   }
