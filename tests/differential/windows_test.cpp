@@ -242,6 +242,7 @@ FilterRequest request_of(const FilterCase& c, Random& random) {
   const bool small = c.rank > 2;
   for (const FilterOption& option : c.info.options) {
     if (option.name == "kernel") request.tables = {{"kernel", weights_of(c.rank, random)}};
+    if (option.name == "footprint" && random.chance(50)) request.tables = {{"footprint", weights_of(c.rank, random)}};
     if (option.name == "radius")
       request.numbers.insert_or_assign("radius", static_cast<double>(random.between(0, small ? 1 : 3)));
     if (option.name == "sigma")
