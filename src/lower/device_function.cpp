@@ -265,7 +265,9 @@ Value DeviceFunction::gather(const ExprNode& node, const std::vector<Value>& ind
 }
 
 Value DeviceFunction::partial(const ExprNode& node, const Value& piece, const Value& bin) {
-  return read(node.stage, {piece, convert(index_type, bin)});
+  // (Columns behind the last one, that nobody keeps, have no bin.)
+  const Value last = extent(interface_.arrays[place(node.stage).array].extents.back()) - 1;
+  return read(node.stage, {piece, builder_->let("i", clamped_index(bin, last))});
 }
 
 Value DeviceFunction::leaf(const ExprNode& node) {

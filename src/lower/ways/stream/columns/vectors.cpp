@@ -288,10 +288,13 @@ Value partial_bins(const TileFunction& tile, const ExprNode& node, const Value& 
   const ArrayRef& array = tile.group.interface.arrays[place->array];
   const Lane lane = tile.group.memory_lane(node.stage);
   const Value row = address(tile.array_base(place->array), piece * tile.stride(array.strides));
+  // (Columns behind the last one, that nobody keeps, have no bin.)
+  const Value last = convert({Lane::i32, 1, false}, tile.extent(array.extents.back()) - 1);
+  const Value inside = tile.builder.let("i", min(max(bin, 0), broadcast(last, lanes)));
   auto read = std::make_shared<ir::nest::Node>();
   read->kind = Kind::gather;
   read->type = {lane, lanes, false};
-  read->args = {row, convert({Lane::i64, lanes, false}, bin) * broadcast(integer(size_of(lane)), lanes)};
+  read->args = {row, convert({Lane::i64, lanes, false}, inside) * broadcast(integer(size_of(lane)), lanes)};
   return read;
 }
 
