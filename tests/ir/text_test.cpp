@@ -53,6 +53,19 @@ TEST(Text, EverythingPrintsAsItWasRead) {
   EXPECT_EQ(g.arguments[1].format, Format::record("rgb", {{"r", ElementType::u8}, {"g", ElementType::i16}}));
 }
 
+TEST(Text, ExtentsOfReductionsAndRequirements) {
+  const std::string text =
+      "parameter \"M\"\nparameter \"N\"\na0 = array \"a\" float [M, N]\ns0 = input \"a\" float [M, N] : a0 0\n"
+      "s1 = point \"s\" float [N] 0..0 : (sum v0=0..<{M} v1=0..2 (gather s0 v0 (add (coord 0) v1)))\n"
+      "require 1 <= M \"there is a row\"\nrequire M = N \"rows are columns\"\noutput \"\" float : s1\n";
+  const Graph g = parse_graph(text);
+  verify(g);
+  EXPECT_EQ(print(g), text);
+  EXPECT_TRUE(runs_over_extents(g.node(g.stage(1).body)));
+  EXPECT_EQ(g.evaluate(g.node(g.stage(1).body).vars[0].end, {7, 9}), 7);
+  EXPECT_EQ(g.requirements.size(), 2u);
+}
+
 TEST(Text, DeepAndSharedExpressionsStaySmall) {
   Graph g;
   ExprId e = coord(g, 0);

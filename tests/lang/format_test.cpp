@@ -128,6 +128,20 @@ std::string without_blanks(const std::string& s) {
   return out;
 }
 
+TEST(Format, NamedPointsAndDimensions) {
+  const std::string text =
+      "stencil mul(vector#2 float A, vector#2 float B)[i, j] { return sum(k : A.1, l = 0..1) (A[i, k] * B[k, j]) + "
+      "A.0; "
+      "}\n";
+  EXPECT_EQ(format_source(text, "a"), text);
+  EXPECT_EQ(
+      format_source("stencil mul(vector#2 float A,vector#2 float B) [ i,j ] {return sum(k:A .1,l=0..1) "
+                    "(A[i,k]*B[k,j])+A .0;}",
+                    "a"),
+      "stencil mul(vector#2 float A, vector#2 float B)[i, j] { return sum(k : A.1, l = 0..1) (A[i, k]*B[k, j]) + A.0; "
+      "}\n");
+}
+
 TEST(Format, ABodyStaysOnOneLineWhileItFits) {
   const std::string start = "stencil f(vector#1 float X) { return X";
   const std::string narrow = start + " + X; }\n";
