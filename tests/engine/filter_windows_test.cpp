@@ -75,6 +75,11 @@ TEST(FilterWindows, OfEveryFilterAndExtentAreThoseOfTheWhole) {
   for (const FilterInfo& info : filters()) {
     if (info.name.ends_with("pass")) continue;
     FilterRequest request{.name = info.name};
+    if (info.name == "clahe" || info.name == "equalize" || info.name == "otsu") {  // they look at whole images
+      request.region = {{10, 10}, {20, 20}};
+      EXPECT_THAT(refusal([&] { filter(bytes, request); }), HasSubstr("has no windows")) << info.name;
+      continue;
+    }
     if (info.name == "convolve" || info.name == "correlate") request.tables = {{"kernel", kernel}};
     for (const Extent extent : {Extent::same, Extent::valid, Extent::full}) {
       request.extent = extent;

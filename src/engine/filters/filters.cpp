@@ -35,7 +35,8 @@ constexpr i64 least_rounded_terms = 20;
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
 }
 
-// How far the outputs of a program read around their own point, over all ways through its stages.
+// How far the outputs of a program read around their own point, over all ways through its stages. What is read whole,
+// as what an image holds of each level is, has no place around a point.
 void measure_reach(const ir::Graph& graph, int rank, std::vector<i64>& before, std::vector<i64>& after) {
   struct Reach {
     bool wanted = false;
@@ -59,6 +60,7 @@ void measure_reach(const ir::Graph& graph, int rank, std::vector<i64>& before, s
       const std::size_t lead = dimensions - std::min(dimensions, f.dims.size());  // that the image lacks
       for (std::size_t d = lead; d < dimensions; ++d) {
         const analyze::DimensionFootprint& dim = f.dims[d - lead];
+        if (dim.whole) continue;
         r.before[d] = std::max(r.before[d], of[s].before[d] - dim.lo);
         r.after[d] = std::max(r.after[d], of[s].after[d] + dim.hi);
       }
