@@ -35,8 +35,8 @@ constexpr i64 least_rounded_terms = 20;
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
 }
 
-// How far the outputs of a program read around their own point, over all ways through its stages. What is read whole,
-// as what an image holds of each level is, has no place around a point.
+// How far the outputs of a program read its inputs around their own point, over all ways through its stages. What is
+// read whole, as what an image holds of each level is, has no place around a point.
 void measure_reach(const ir::Graph& graph, int rank, std::vector<i64>& before, std::vector<i64>& after) {
   struct Reach {
     bool wanted = false;
@@ -50,7 +50,7 @@ void measure_reach(const ir::Graph& graph, int rank, std::vector<i64>& before, s
   after.assign(dimensions, 0);
   for (ir::StageId s = static_cast<ir::StageId>(graph.stage_count()); s-- > 0;) {
     if (!of[s].wanted) continue;
-    for (std::size_t d = 0; d < dimensions; ++d) {
+    for (std::size_t d = 0; d < dimensions && graph.stage(s).kind == ir::StageKind::input; ++d) {
       before[d] = std::max(before[d], of[s].before[d]);
       after[d] = std::max(after[d], of[s].after[d]);
     }
