@@ -47,7 +47,7 @@ Signature signature_of(const plan::Plan& plan) {
   return signature_of(plan.interface(), plan.lifted);
 }
 
-Signature signature_of(const ir::Graph& graph, int lifted) {
+Signature signature_of(const ir::Graph& graph, const rewrite::Lifted& lifted) {
   Signature signature;
   std::set<std::string> taken;
   auto unique = [&](std::string name) {
@@ -58,19 +58,24 @@ Signature signature_of(const ir::Graph& graph, int lifted) {
     return free;
   };
   // Leading dimensions that the plan added have extent 1.
-  auto shape = [&](const std::vector<ir::SizeId>& extents) {
+  auto shape = [&](const std::vector<ir::SizeId>& extents, std::size_t added) {
     std::string text;
-    for (std::size_t d = static_cast<std::size_t>(lifted); d < extents.size(); ++d)
+    for (std::size_t d = added; d < extents.size(); ++d)
       text += (text.empty() ? "" : " x ") + graph.to_string(extents[d]);
     return text;
   };
-  for (const ir::Argument& a : graph.arguments)
-    signature.items.push_back(
-        {unique(a.name), spelling(a.format), a.is_array ? shape(a.extents) : "", a.is_array, a.is_array, false});
+  for (std::size_t k = 0; k < graph.arguments.size(); ++k) {
+    const ir::Argument& a = graph.arguments[k];
+    signature.items.push_back({unique(a.name), spelling(a.format),
+                               a.is_array ? shape(a.extents, lifted.of_argument(k)) : "", a.is_array, a.is_array,
+                               false});
+  }
   for (const std::string& p : graph.parameters) signature.items.push_back({unique(p), "int", "", false, false, true});
-  for (const ir::Output& o : graph.outputs)
+  for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+    const ir::Output& o = graph.outputs[k];
     signature.items.push_back({unique(o.name.empty() ? "output" : o.name), spelling(o.format),
-                               shape(graph.stage(o.stages.front()).domain), true, false, false});
+                               shape(graph.stage(o.stages.front()).domain, lifted.of_output(k)), true, false, false});
+  }
   return signature;
 }
 

@@ -25,7 +25,7 @@ struct Signature {
 };
 
 Signature signature_of(const plan::Plan&);
-Signature signature_of(const ir::Graph&, int lifted = 0);  // lifted: leading dimensions that a plan added
+Signature signature_of(const ir::Graph&, const rewrite::Lifted& = {});
 // "const float* image, int M, int N, float* output". `array` is what arrays are instead of pointers to their elements.
 std::string parameter_list(const Signature&, std::string_view array = {});
 // "void NAME(...)".

@@ -19,6 +19,7 @@
 #include "ir/nest/nest.hpp"
 #include "machine/machine.hpp"
 #include "plan/way.hpp"
+#include "rewrite/rebuild.hpp"
 #include "rewrite/sums/choice.hpp"
 #include "rewrite/sums/tiles/tiling.hpp"
 #include "tessera/options.hpp"
@@ -131,7 +132,7 @@ struct Plan {
   machine::Machine device;
   std::vector<StagePlan> stages;         // by stage id of `graph`
   std::vector<Group> groups;             // in the order in which they run
-  int lifted = 0;                        // leading dimensions of extent 1 that were added (rank 1 runs as rank 2)
+  rewrite::Lifted lifted;                // arrays of rank 1, which run as of rank 2
   double minimum_bytes = 0;              // inputs read once, outputs written once, at the assumed extents
   std::vector<std::string> remarks;      // rewrites that were done
   std::vector<rewrite::SumChoice> sums;  // as far as they were looked at

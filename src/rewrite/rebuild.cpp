@@ -112,17 +112,21 @@ void shorten_functions(Graph& graph) {
   }
 }
 
-int lift_rank(Graph& graph) {
+Lifted lift_rank(Graph& graph) {
   std::vector<bool> flat(graph.stage_count());
   bool any = false;
   for (StageId s = 0; s < graph.stage_count(); ++s) {
     flat[s] = graph.stage(s).domain.size() == 1;
     any = any || flat[s];
   }
-  if (!any) return 0;
+  if (!any) return {};
+  Lifted lifted_arrays;
+  for (const ir::Output& o : graph.outputs) lifted_arrays.outputs.push_back(flat[o.stages.front()]);
   ir::SizeId one = graph.size(1);
-  for (ir::Argument& a : graph.arguments)
-    if (a.is_array && a.extents.size() == 1) a.extents.insert(a.extents.begin(), one);
+  for (ir::Argument& a : graph.arguments) {
+    lifted_arrays.arguments.push_back(a.is_array && a.extents.size() == 1);
+    if (lifted_arrays.arguments.back()) a.extents.insert(a.extents.begin(), one);
+  }
   std::vector<Stage> stages = graph.take_stages();
   ir::RewriteMemo memos[2];  // a coordinate means another dimension in a lifted stage
   for (StageId s = 0; s < stages.size(); ++s) {
@@ -159,7 +163,7 @@ int lift_rank(Graph& graph) {
     }
     graph.add(std::move(stage));
   }
-  return 1;
+  return lifted_arrays;
 }
 
 void separate_fields(Graph& graph) {

@@ -50,9 +50,14 @@ void merge_equal_stages(ir::Graph&);
 // Puts the shorter functions of `fast` numbers in place of those that are exact to the last bit.
 void shorten_functions(ir::Graph&);
 
+// Arrays that got a leading dimension of extent 1.
+struct Lifted {
+  std::vector<bool> arguments, outputs;  // nothing: none did
+  std::size_t of_argument(std::size_t a) const { return !arguments.empty() && arguments[a] ? 1 : 0; }
+  std::size_t of_output(std::size_t o) const { return !outputs.empty() && outputs[o] ? 1 : 0; }
+};
 // Gives every stage of rank 1 a leading dimension of extent 1, so that rank 1 needs no code of its own.
-// Returns 1 when there was one, else 0.
-int lift_rank(ir::Graph&);
+Lifted lift_rank(ir::Graph&);
 
 // Puts a copying stage behind every field of a struct argument, so that only copies read interleaved memory.
 void separate_fields(ir::Graph&);

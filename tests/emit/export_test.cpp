@@ -52,7 +52,7 @@ TEST_P(Exported, EqualsPlainLoops) {
 
 INSTANTIATE_TEST_SUITE_P(Drivers, Exported,
                          testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat", "contrast",
-                                         "spectrum", "flood"),
+                                         "spectrum", "flood", "ranks"),
                          [](const auto& info) { return std::string(info.param); });
 
 // The spectra of a large window are tables: of text that no compiler would get through there is none.

@@ -85,11 +85,13 @@ class RunFunction {
           section(detail::c_run_text, "room"),
           {{"extents", extents}, {"element", std::to_string(element)}, {"rank", std::to_string(ref.extents.size())}});
     std::string pitch = fmt::format("{}LL", element);
+    const std::size_t added = inside                                 ? 0
+                              : ref.kind == ArrayRef::Kind::argument ? plan_.lifted.of_argument(ref.index)
+                                                                     : plan_.lifted.of_output(ref.index);
     for (std::size_t d = ref.extents.size(); d-- > 0;) {
       if (d + 1 < ref.extents.size()) {
-        const bool free = !inside && static_cast<int>(d) >= plan_.lifted;
-        out_ += free ? fmt::format("  N[{}] = tsr_stride(call, {}, {}, {});\n", ref.strides + d, k,
-                                   static_cast<int>(d) - plan_.lifted, pitch)
+        const bool free = !inside && d >= added;
+        out_ += free ? fmt::format("  N[{}] = tsr_stride(call, {}, {}, {});\n", ref.strides + d, k, d - added, pitch)
                      : fmt::format("  N[{}] = {};\n", ref.strides + d, pitch);
         pitch = fmt::format("N[{}]", ref.strides + d);
       }
@@ -258,8 +260,8 @@ std::string print_variants(const std::vector<const std::vector<Variant>*>& secti
 
 // The published file around it.
 std::string print_file(const std::vector<const std::vector<Variant>*>& sections, const ir::Graph& graph,
-                       const Signature& signature, const std::string& driver, const EntryOptions& options, int lifted,
-                       bool direct) {
+                       const Signature& signature, const std::string& driver, const EntryOptions& options,
+                       const rewrite::Lifted& lifted, bool direct) {
   check_entry_name(options.name);
   return published_head(signature, options.name) +
          print_variants(sections, driver, options, "tsr_all", struct_types(graph)) +
@@ -282,7 +284,7 @@ std::string print_c_file(const ir::host::Program& program, const ir::Graph& grap
     all.push_back(&part);
   }
   return print_file(all, graph, signature_of(graph),
-                    print_host_program(program, graph, HostDialect::c, "tsr_run", functions), options, 0, false);
+                    print_host_program(program, graph, HostDialect::c, "tsr_run", functions), options, {}, false);
 }
 
 std::string print_c_part(const std::vector<Variant>& variants, const EntryOptions& options) {

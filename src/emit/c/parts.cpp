@@ -171,7 +171,7 @@ std::string print_c_parts(const ir::host::Program& program, const ir::Graph& gra
   return published_head(signature, options.name) + frame_begin(exact) + struct_types(graph) + files +
          common(program, options) +
          renamed(print_host_program(program, graph, HostDialect::c, "tsr_all", functions, sized) +
-                     published_entries(graph, signature, options.name, 0, false),
+                     published_entries(graph, signature, options.name, {}, false),
                  "fft") +
          frame_end();
 }

@@ -95,15 +95,15 @@ std::string published_head(const Signature& signature, const std::string& name) 
   return text_of("head", name, all, signature, {{"meaning", text_of("meaning", name, all, signature)}});
 }
 
-std::string published_entries(const ir::Graph& graph, const Signature& signature, const std::string& name, int lifted,
-                              bool direct) {
+std::string published_entries(const ir::Graph& graph, const Signature& signature, const std::string& name,
+                              const rewrite::Lifted& lifted, bool direct) {
   const Declarations all(signature, name);
   std::string table, fill, strides;
   Extents extent(graph, fill);
   std::size_t given = 0, most_rank = 1;
-  const auto add = [&](bool array, const Format& format, const std::vector<ir::SizeId>& extents, bool written) {
+  const auto add = [&](bool array, const Format& format, const std::vector<ir::SizeId>& extents, std::size_t first,
+                       bool written) {
     std::string list;
-    const std::size_t first = array ? static_cast<std::size_t>(lifted) : 0;
     int align = static_cast<int>(format.size());
     if (format.is_struct()) {
       align = 1;
@@ -116,8 +116,14 @@ std::string published_entries(const ir::Graph& graph, const Signature& signature
                          list.empty() ? "1" : list, given++, format.size(), align, array ? rank : 0,
                          array ? (written ? 2 : 1) : 0);
   };
-  for (const ir::Argument& a : graph.arguments) add(a.is_array, a.format, a.extents, false);
-  for (const ir::Output& o : graph.outputs) add(true, o.format, graph.stage(o.stages.front()).domain, true);
+  for (std::size_t k = 0; k < graph.arguments.size(); ++k) {
+    const ir::Argument& a = graph.arguments[k];
+    add(a.is_array, a.format, a.extents, lifted.of_argument(k), false);
+  }
+  for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
+    const ir::Output& o = graph.outputs[k];
+    add(true, o.format, graph.stage(o.stages.front()).domain, lifted.of_output(k), true);
+  }
   const std::string none = extent.none_left();
   for (const Signature::Item& item : signature.items)
     if (!item.parameter)
