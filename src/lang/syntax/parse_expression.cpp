@@ -156,7 +156,7 @@ const Expr* Parser::unary_expression() {
 
 // Does ".0" stand behind a name? It is read as a number.
 bool Parser::is_dimension(const Expr& e) {
-  return e.kind == ExprKind::name && where_ == Where::point && is_number_of_value();
+  return e.kind == ExprKind::name && where_ == Where::point && is_digits_behind_point();
 }
 
 // postfix := primary { "@" "[" items "]" | "[" items "]" | "." NAME | "." DIGITS }
@@ -444,9 +444,12 @@ Range Parser::range() {
 
 // Whether what is here is one of several values: best.0, which is a number to the lexer.
 bool Parser::is_number_of_value() const {
-  const Token& t = peek();
-  const std::string_view text = t.text();
-  return t.kind == TokenKind::real && t.span.begin == previous().end && text.size() > 1 && text[0] == '.' &&
+  return peek().span.begin == previous().end && is_digits_behind_point();
+}
+
+bool Parser::is_digits_behind_point() const {
+  const std::string_view text = peek().text();
+  return peek().kind == TokenKind::real && text.size() > 1 && text[0] == '.' &&
          text.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 

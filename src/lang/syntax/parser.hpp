@@ -71,6 +71,7 @@ class Parser {
   const Expr* cast_expression(bool saturate);
   const Expr* record_expression();
   bool is_number_of_value() const;
+  bool is_digits_behind_point() const;
   bool begins_reduction() const;
   const Expr* reduce_expression();
   void chosen(Expr&);
