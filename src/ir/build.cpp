@@ -11,6 +11,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/variables.hpp"
+
 namespace tessera::ir {
 namespace {
 
@@ -460,17 +462,12 @@ std::optional<ExprId> unroll(Graph& g, ExprId reduction, i64 limit) {
     count *= v.hi - v.lo + 1;
     if (count > limit) return std::nullopt;
   }
-  std::vector<std::pair<std::uint32_t, i64>> at;
-  for (const Var& v : n.vars) at.emplace_back(v.id, v.lo);
+  VariableValues at = first_values(n.vars);
   ExprId result;
-  for (i64 k = 0; k < count; ++k) {
+  do {
     const ExprId term = substitute(g, n.args[0], at);
-    result = k == 0 ? term : node(g, step, n.type, {result, term});
-    for (std::size_t d = n.vars.size(); d-- > 0;) {
-      if (++at[d].second <= n.vars[d].hi) break;
-      at[d].second = n.vars[d].lo;
-    }
-  }
+    result = result.valid() ? node(g, step, n.type, {result, term}) : term;
+  } while (next_values(at, n.vars));
   return result;
 }
 

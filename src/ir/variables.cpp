@@ -11,6 +11,20 @@ std::vector<Var> fresh_variables(Graph& g, const std::vector<Var>& vars, Variabl
   return fresh;
 }
 
+VariableValues first_values(const std::vector<Var>& vars) {
+  VariableValues values;
+  for (const Var& v : vars) values.emplace_back(v.id, v.lo);
+  return values;
+}
+
+bool next_values(VariableValues& values, const std::vector<Var>& vars) {
+  for (std::size_t d = vars.size(); d-- > 0;) {
+    if (++values[d].second <= vars[d].hi) return true;
+    values[d].second = vars[d].lo;
+  }
+  return false;
+}
+
 ExprId renamed(Graph& g, ExprId root, const VariableNames& names) {
   return rewrite(g, root, [&](ExprId, const ExprNode& node) {
     if (node.op != Op::var && node.index.empty()) return ExprId{};

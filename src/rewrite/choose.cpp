@@ -165,9 +165,8 @@ ExprId written(Graph& graph, const ExprNode& pick, const KeyOf& key_of) {
   const ExprNode n = pick;
   const bool numbers = surely_number(graph, n.args[0]);
   ExprId least, value = ir::constant(graph, n.type, 0), some = truth(graph, false);
-  std::vector<std::pair<std::uint32_t, i64>> at;
-  for (const ir::Var& v : n.vars) at.emplace_back(v.id, v.lo);
-  for (;;) {
+  ir::VariableValues at = ir::first_values(n.vars);
+  do {
     const ExprId taken = ir::substitute(graph, n.args[1], at);
     if (ir::constant_value(graph, taken) != 0.0) {
       const ExprId key = key_of(ir::substitute(graph, n.args[0], at));
@@ -179,13 +178,8 @@ ExprId written(Graph& graph, const ExprNode& pick, const KeyOf& key_of) {
       value = ir::select(graph, take, ir::substitute(graph, n.args[2], at), value);
       some = ir::binary(graph, Op::bit_or, some, taken);
     }
-    std::size_t d = at.size();
-    while (d > 0 && ++at[d - 1].second > n.vars[d - 1].hi) {
-      at[d - 1].second = n.vars[d - 1].lo;
-      --d;
-    }
-    if (d == 0) return value;
-  }
+  } while (ir::next_values(at, n.vars));
+  return value;
 }
 
 class Choices {

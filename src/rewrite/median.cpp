@@ -411,17 +411,10 @@ ExprId rank_search(Graph& graph, const ExprNode& reduction) {
 
 RankTerms rank_terms(Graph& graph, const ExprNode& reduction) {
   RankTerms found;
-  std::vector<std::pair<std::uint32_t, i64>> at;
-  for (const ir::Var& v : reduction.vars) at.emplace_back(v.id, v.lo);
-  for (bool more = true; more;) {
+  ir::VariableValues at = ir::first_values(reduction.vars);
+  do {
     found.terms.push_back(ir::substitute(graph, reduction.args[0], at));
-    std::size_t d = at.size();
-    while (d > 0 && ++at[d - 1].second > reduction.vars[d - 1].hi) {
-      at[d - 1].second = reduction.vars[d - 1].lo;
-      --d;
-    }
-    more = d > 0;
-  }
+  } while (ir::next_values(at, reduction.vars));
   const auto count = static_cast<i64>(found.terms.size());
   if (reduction.op == Op::reduce_median) {
     found.rank = (count - 1) / 2;
