@@ -8,6 +8,7 @@
 #include "adjoint/reverse.hpp"
 #include "base/text.hpp"
 #include "ir/build.hpp"
+#include "ir/gather.hpp"
 #include "ir/keyed.hpp"
 #include "ir/reductions.hpp"
 
@@ -153,17 +154,12 @@ void Reverse::pass_on_bins(StageId elements, StageId passed) {
   const ir::Keyed keyed = *ir::keyed_of(graph_, graph_.stage(elements));
   if (keyed.op != Op::into_sum)
     refuse(graph_.stage(elements), "which element of a bin is the least or the greatest is not known behind it");
-  std::vector<ExprId> bin;
   ExprId goes;
   for (std::size_t d = 0; d < keyed.keys.size(); ++d) {
-    const ExprId key = keyed.keys[d], zero = ir::constant(graph_, ElementType::i32, 0);
-    const ExprId extent = ir::convert(graph_, ElementType::i32, ir::size_value(graph_, keyed.bins[d]));
-    const ExprId here =
-        ir::binary(graph_, Op::bit_and, ir::binary(graph_, Op::le, zero, key), ir::binary(graph_, Op::lt, key, extent));
+    const ExprId here = ir::lies_inside(graph_, keyed.keys[d], keyed.bins[d]);
     goes = goes.valid() ? ir::binary(graph_, Op::bit_and, goes, here) : here;
-    bin.push_back(key);
   }
-  const ExprId amount = ir::convert(graph_, graph_.stage(elements).type, ir::gather(graph_, passed, bin));
+  const ExprId amount = ir::convert(graph_, graph_.stage(elements).type, ir::gather(graph_, passed, keyed.keys));
   terms_[elements].push_back(ir::select(graph_, goes, amount, ir::constant(graph_, graph_.stage(elements).type, 0)));
 }
 

@@ -57,6 +57,11 @@ ExprId extent_value(Graph& g, SizeId s) {
   throw Error(ErrorClass::internal, "an extent of no kind");
 }
 
+ExprId lies_inside(Graph& g, ExprId index, SizeId extent) {
+  return binary(g, Op::bit_and, binary(g, Op::le, whole(g, 0), index),
+                binary(g, Op::lt, index, extent_value(g, extent)));
+}
+
 ExprId gather(Graph& g, StageId s, std::vector<ExprId> indices, const std::vector<Border>& borders) {
   const std::vector<SizeId> domain = g.stage(s).domain;
   const ElementType type = g.stage(s).type;
@@ -65,11 +70,10 @@ ExprId gather(Graph& g, StageId s, std::vector<ExprId> indices, const std::vecto
     const BorderMode mode = borders[d].mode;
     if (mode == BorderMode::none || mode == BorderMode::clamp) continue;
     indices[d] = convert(g, ElementType::i32, indices[d]);
-    const ExprId n = extent_value(g, domain[d]);
     if (mode == BorderMode::constant)
-      inside[d] = binary(g, Op::bit_and, binary(g, Op::le, whole(g, 0), indices[d]), binary(g, Op::lt, indices[d], n));
+      inside[d] = lies_inside(g, indices[d], domain[d]);
     else
-      indices[d] = mapped(g, mode, indices[d], n);
+      indices[d] = mapped(g, mode, indices[d], extent_value(g, domain[d]));
   }
   ExprId value = gather(g, s, indices);
   for (std::size_t d = indices.size(); d-- > 0;)

@@ -8,8 +8,8 @@
 
 #include "analyze/ranges.hpp"
 #include "ir/build.hpp"
+#include "ir/gather.hpp"
 #include "ir/keyed.hpp"
-#include "ir/reductions.hpp"
 #include "rewrite/rebuild.hpp"
 
 namespace tessera::rewrite {
@@ -23,33 +23,6 @@ using ir::Stage;
 using ir::StageId;
 
 namespace {
-
-// An extent as an int. Those of bins are: ir::most_bins.
-ExprId extent_value(Graph& graph, SizeId size) {
-  const ir::SizeNode node = graph.node(size);
-  const auto of = [&](Op op) {
-    return ir::binary(graph, op, extent_value(graph, node.a), extent_value(graph, node.b));
-  };
-  switch (node.op) {
-    case ir::SizeOp::constant:
-      return ir::constant(graph, ElementType::i32, static_cast<double>(node.value));
-    case ir::SizeOp::parameter:
-      return ir::parameter(graph, static_cast<std::size_t>(node.value));
-    case ir::SizeOp::add:
-      return of(Op::add);
-    case ir::SizeOp::sub:
-      return of(Op::sub);
-    case ir::SizeOp::mul:
-      return of(Op::mul);
-    case ir::SizeOp::min:
-      return of(Op::min);
-    case ir::SizeOp::max:
-      return of(Op::max);
-    case ir::SizeOp::floor_div:
-      break;
-  }
-  return ir::convert(graph, ElementType::i32, ir::size_value(graph, size));
-}
 
 class KeyedReductions {
  public:
@@ -118,16 +91,14 @@ class KeyedReductions {
   ExprId number_of_bin(const ir::Keyed& keyed, const std::vector<bool>& inside) {
     ExprId bin, goes;
     for (std::size_t d = 0; d < keyed.keys.size(); ++d) {
-      const ExprId key = keyed.keys[d], extent = extent_value(graph_, keyed.bins[d]);
+      const ExprId key = keyed.keys[d], extent = ir::extent_value(graph_, keyed.bins[d]);
       bin = bin.valid() ? ir::binary(graph_, Op::add, ir::binary(graph_, Op::mul, bin, extent), key) : key;
       if (inside[d]) continue;
-      const ExprId zero = ir::constant(graph_, ElementType::i32, 0);
-      const ExprId here = ir::binary(graph_, Op::bit_and, ir::binary(graph_, Op::le, zero, key),
-                                     ir::binary(graph_, Op::lt, key, extent));
+      const ExprId here = ir::lies_inside(graph_, key, keyed.bins[d]);
       goes = goes.valid() ? ir::binary(graph_, Op::bit_and, goes, here) : here;
     }
     if (!goes.valid()) return bin;
-    return ir::select(graph_, goes, bin, extent_value(graph_, ir::bins_of(graph_, keyed)));
+    return ir::select(graph_, goes, bin, ir::extent_value(graph_, ir::bins_of(graph_, keyed)));
   }
 
   // Of all pieces, one after the other.
@@ -138,7 +109,7 @@ class KeyedReductions {
     ExprId bin = ir::constant(graph_, ElementType::i32, 0);
     for (std::size_t d = 0; d < stage.domain.size(); ++d) {
       if (graph_.constant(stage.domain[d]) == 1) continue;
-      bin = ir::binary(graph_, Op::mul, bin, extent_value(graph_, stage.domain[d]));
+      bin = ir::binary(graph_, Op::mul, bin, ir::extent_value(graph_, stage.domain[d]));
       bin = ir::binary(graph_, Op::add, bin, ir::coord(graph_, d));
     }
     const i64 pieces = ir::pieces_of(graph_, keyed);
