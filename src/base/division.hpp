@@ -12,5 +12,9 @@ constexpr std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
 constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return a / b + (a % b > 0 ? 1 : 0);
 }
+// The first multiple of b that is no less.
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
+  return ceil_divide(a, b) * b;
+}
 
 }  // namespace tessera::base

@@ -21,14 +21,15 @@ struct StageFacts {
   bool is_field = false;  // of a struct that is an output: it leaves as rows that are spread over the elements
   bool fillable = false;  // a composed stage that its pieces can be computed right into
   ir::nest::Lane lane = ir::nest::Lane::f32;  // as it is stored
-  double points = 1, stored = 1;              // and elements of its array, where it has one
-  double operations = 1;                      // a point, neighbouring rows of a block sharing what they have in common
-  double alone = 1;                           // a point, without that
-  double instructions = 0;                    // a point, of a thread; where strips are planned
-  int work_bytes = 1;                         // of the widest lane that the stage computes in
-  bool pairs = false;                         // see analyze/pairs.hpp
-  struct ByteProducts {                       // see rewrite/sums/bytes.hpp
-    int chains = 0;                           // of totals; 0: none
+  double points = 1;
+  double stored = 1;        // elements of its array, where it has one
+  double operations = 1;    // a point, neighbouring rows of a block sharing what they have in common
+  double alone = 1;         // a point, without that
+  double instructions = 0;  // a point, of a thread; where strips are planned
+  int work_bytes = 1;       // of the widest lane that the stage computes in
+  bool pairs = false;       // see analyze/pairs.hpp
+  struct ByteProducts {     // see rewrite/sums/bytes.hpp
+    int chains = 0;         // of totals; 0: none
     double products = 0;
   };
   ByteProducts quads;

@@ -13,14 +13,10 @@ namespace tessera::plan {
 
 namespace {
 
-using base::ceil_divide;
+using base::ceil_divide, base::round_up;
 
 i64 quotient(i64 a, i64 b) {
   return b < 1 ? a : std::max<i64>(1, a / b);
-}
-
-i64 round_up(i64 n, i64 unit) {
-  return (n + unit - 1) / unit * unit;
 }
 
 // Equal parts of at most `most`, each a multiple of `unit`.

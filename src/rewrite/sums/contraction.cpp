@@ -408,12 +408,8 @@ class ContractionPass {
   Rebuild rebuild_;
 };
 
-i64 round_up(i64 n, i64 unit) {
-  return (n + unit - 1) / unit * unit;
-}
-
 i64 parts(i64 n, i64 most) {
-  return std::max<i64>(1, (n + most - 1) / most);
+  return std::max<i64>(1, base::ceil_divide(n, most));
 }
 
 }  // namespace
@@ -446,8 +442,8 @@ std::vector<i64> contraction_extents(const Tiling& tile, const std::vector<i64>&
   std::optional<std::size_t> last;  // of the other dimensions
   for (std::size_t d = 0; d < column; ++d)
     if (d != row) outer *= std::max<i64>(1, n[d]), last = d;
-  out[column] = round_up(parts(n[column], parts(n[column], contraction_panels * tile.wide)), tile.wide);
-  out[row] = round_up(parts(n[row], parts(n[row], contraction_rows)), tile.high);
+  out[column] = base::round_up(parts(n[column], parts(n[column], contraction_panels * tile.wide)), tile.wide);
+  out[row] = base::round_up(parts(n[row], parts(n[row], contraction_rows)), tile.high);
   if (last) out[*last] = std::clamp<i64>(contraction_points / out[column], 1, std::max<i64>(1, n[*last]));
   i64 tiles = parts(n[column], out[column]) * parts(n[row], out[row]);
   for (std::size_t d = 0; d < column; ++d)
@@ -455,9 +451,9 @@ std::vector<i64> contraction_extents(const Tiling& tile, const std::vector<i64>&
   if (tiles < threads) {
     if (last) out[*last] = 1;
     const i64 others = outer * parts(n[row], out[row]);
-    out[column] = std::min(out[column], round_up(parts(n[column], parts(threads, others)), tile.wide));
+    out[column] = std::min(out[column], base::round_up(parts(n[column], parts(threads, others)), tile.wide));
     const i64 across = outer * parts(n[column], out[column]);
-    out[row] = std::min(out[row], round_up(parts(n[row], parts(threads, across)), tile.high));
+    out[row] = std::min(out[row], base::round_up(parts(n[row], parts(threads, across)), tile.high));
   }
   return out;
 }

@@ -69,10 +69,10 @@ ContractionTile contraction_tile(const machine::Machine&, ElementType);
 
 // Extents of a tile of the result, for cores: lower/ways/contraction writes the same arithmetic.
 std::vector<i64> contraction_extents(const Tiling&, const std::vector<i64>& n, i64 threads);
-// Its numbers: rows and columns of a tile, and points of a row's tiles together.
+// Its numbers: rows of a tile, panels of `wide` columns, and points of a tile's rows along the last other dimension.
+constexpr i64 contraction_rows = 512, contraction_panels = 16, contraction_points = 2048;
 // Panels that are packed together, so that finding a row is little against copying its part.
 constexpr i64 contraction_together = 4;
-constexpr i64 contraction_rows = 512, contraction_panels = 16, contraction_points = 2048;
 // Terms of a sum that are taken at once: all, where these are no more than the first; else about so many.
 constexpr i64 contraction_terms = 768, contraction_block = 384;
 
