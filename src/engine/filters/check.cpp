@@ -161,9 +161,9 @@ i64 counted(const Array& table) {
 // The place of an element in the order of a window has to be one.
 void check_rank(const FilterRequest& request, int rank) {
   const auto footprint = request.tables.find("footprint");
-  const bool shaped = footprint != request.tables.end();
-  if (shaped && counted(footprint->second) == 0)
-    fail("footprint holds nothing but zeros, expected an element that counts");
+  const std::optional<i64> elements =
+      footprint != request.tables.end() ? std::optional(counted(footprint->second)) : std::nullopt;
+  if (elements == 0) fail("footprint holds nothing but zeros, expected an element that counts");
   const auto given = request.numbers.find("rank");
   if (given == request.numbers.end()) return;
   const auto radius = request.numbers.find("radius");
@@ -172,7 +172,7 @@ void check_rank(const FilterRequest& request, int rank) {
     const std::vector<double>& radii = radius == request.numbers.end() ? std::vector<double>{1} : radius->second.values;
     count *= 2 * (radii.size() == 1 ? radii[0] : radii[d]) + 1;
   }
-  if (shaped) count = static_cast<double>(counted(footprint->second));
+  if (elements) count = static_cast<double>(*elements);
   const double place = given->second.values[0];
   if (place < -count || place >= count)
     fail(fmt::format("rank {} cannot be used, expected {} to {}, as the window has {} elements", place, -count,

@@ -32,7 +32,13 @@ const std::set<std::string> of_other_values = {"sobel",
                                                "local_contrast"};
 // Differences of values of the image have its type.
 const std::set<std::string> of_differences = {"tophat", "blackhat", "morphological_gradient"};
-const std::set<std::string> of_all_values = {"clahe", "equalize", "otsu"};
+
+// Has the filter a parameter of that name, its own or one of what it imports?
+bool declares(const FilterInfo& info, const std::string& parameter) {
+  lang::CompileInput input;
+  input.text = fmt::format("import \"{}.forma\";", info.name);
+  return std::ranges::any_of(lang::describe(input).parameters, [&](const auto& p) { return p.name == parameter; });
+}
 
 constexpr std::string_view footprint_prefix = "footprint_";
 
@@ -90,13 +96,11 @@ bool engine::is_measure(const FilterInfo& info) {
 }
 
 bool engine::counts_values(const FilterInfo& info) {
-  return of_all_values.contains(info.name);
+  return declares(info, "levels");
 }
 
 bool engine::chooses(const FilterInfo& info) {
-  lang::CompileInput input;
-  input.text = fmt::format("import \"{}.forma\";", info.name);
-  return std::ranges::none_of(lang::describe(input).parameters, [](const auto& p) { return p.name == "real"; });
+  return !declares(info, "real");
 }
 
 const FilterInfo& engine::filter_info(const std::string& name) {
