@@ -136,11 +136,11 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
   };
   ordered_json passes = ordered_json::array();
   for (const PassReport& p : g.passes)
-    if (p.transform_rows > 0)
+    if (p.tile_rows > 0)
       passes.push_back({{"kind", p.contraction ? "contraction" : "transform"},
                         {"stages", names(p.stages)},
-                        {"tile", {p.transform_rows, p.transform_columns}},
-                        {"planes", p.transform_planes}});
+                        {"tile", {p.tile_rows, p.tile_columns}},
+                        {"planes", p.tile_planes}});
     else
       passes.push_back({{"kind", p.form == plan::PassForm::compose ? "compose" : "point"},
                         {"stages", names(p.stages)},

@@ -40,9 +40,9 @@ struct PassReport {
   plan::PassForm form = plan::PassForm::vectors;  // how neighbouring columns are computed
   std::vector<ir::StageId> stages;
   int rows = 1, lanes = 1;  // of the block that one loop body computes
-  i64 transform_rows = 0, transform_columns = 0,
-      transform_planes = 1;  // of a tile, where its Fourier transform is taken instead
-  bool contraction = false;  // no transform: of results that registers hold
+  // Of a tile whose Fourier transform is taken, or of a contraction's whose results registers hold; 0: neither.
+  i64 tile_rows = 0, tile_columns = 0, tile_planes = 1;
+  bool contraction = false;
 };
 
 // A kernel of a device with a memory of its own, as it is launched. -1 where the compiled kernel is not at hand or the

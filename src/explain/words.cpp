@@ -36,10 +36,10 @@ std::string lives_in(const StageReport& s) {
 }
 
 std::string block(const PassReport& pass) {
-  if (pass.contraction) return fmt::format("contraction {}x{}", pass.transform_rows, pass.transform_columns);
-  if (pass.transform_rows > 0) {
-    const std::string planes = pass.transform_planes > 1 ? fmt::format("{}x", pass.transform_planes) : "";
-    return fmt::format("fft {}{}x{}", planes, pass.transform_rows, pass.transform_columns);
+  if (pass.contraction) return fmt::format("contraction {}x{}", pass.tile_rows, pass.tile_columns);
+  if (pass.tile_rows > 0) {
+    const std::string planes = pass.tile_planes > 1 ? fmt::format("{}x", pass.tile_planes) : "";
+    return fmt::format("fft {}{}x{}", planes, pass.tile_rows, pass.tile_columns);
   }
   if (pass.form == plan::PassForm::compose) return "row";
   const std::string form = pass.form == plan::PassForm::vectors ? "" : fmt::format(" {}", plan::name_of(pass.form));
@@ -126,10 +126,10 @@ std::string pass_name(const GroupReport& g, std::size_t pass) {
   if (!g.transform.empty()) return "transform";
   if (p.form == plan::PassForm::compose || !g.kernels.empty()) return fmt::format("pass {}", pass + 1);
   if (p.contraction)
-    return fmt::format("pass {}: a contraction in tiles of {} x {}", pass + 1, p.transform_rows, p.transform_columns);
-  if (p.transform_rows > 0) {
-    const std::string planes = p.transform_planes > 1 ? fmt::format(" in {} planes", p.transform_planes) : "";
-    return fmt::format("pass {}: transforms of {} x {}{}", pass + 1, p.transform_rows, p.transform_columns, planes);
+    return fmt::format("pass {}: a contraction in tiles of {} x {}", pass + 1, p.tile_rows, p.tile_columns);
+  if (p.tile_rows > 0) {
+    const std::string planes = p.tile_planes > 1 ? fmt::format(" in {} planes", p.tile_planes) : "";
+    return fmt::format("pass {}: transforms of {} x {}{}", pass + 1, p.tile_rows, p.tile_columns, planes);
   }
   const std::string form = p.form == plan::PassForm::vectors ? "" : fmt::format(", {}", plan::name_of(p.form));
   return fmt::format("pass {}: {} x {} lanes{}", pass + 1, p.rows, p.lanes, form);
