@@ -61,6 +61,19 @@ void Context::unknown(Span at, std::string_view name, std::string message, Advic
   report.fail(at, std::move(message), std::move(advice));
 }
 
+void Context::require(Span at, ir::Requirement r, const Advice& advice) {
+  if (lenient || r.a == r.b || (r.at_most && ir::at_most(graph, r.a, r.b))) return;
+  const auto a = graph.constant(r.a), b = graph.constant(r.b);
+  if (a && b) {
+    if (r.at_most ? *a <= *b : *a == *b) return;
+    report.fail(at, fmt::format("{}: here {} and {}", r.what, *a, *b), advice);
+  }
+  const SourceSpan place = locate(at);
+  r.what = fmt::format("{}:{}:{}: {}", place.file, place.line, place.column, r.what);
+  if (std::find(graph.requirements.begin(), graph.requirements.end(), r) == graph.requirements.end())
+    graph.requirements.push_back(std::move(r));
+}
+
 void Context::not_constant(Span at, std::string message, Advice advice) {
   if (lenient) throw Failed{};
   report.fail(at, std::move(message), std::move(advice));

@@ -40,7 +40,7 @@ struct Image {
   std::vector<ir::StageId> stages;
   std::vector<Border> borders;  // of a vector function's argument that came with a mode: one per dimension; else empty
   bool scalar = false;          // one number, made of reductions of images: its stage has one element
-  bool place = false;           // such numbers, an index for each dimension: a stage for each
+  bool position = false;        // such numbers, an index for each dimension: a stage for each
 };
 
 struct Parameter {
@@ -100,6 +100,8 @@ class Context {
 
   // An unknown name; nothing is said where it may stand in a part of the program that was skipped.
   [[noreturn]] void unknown(Span, std::string_view name, std::string message, Advice = {});
+  // a = b, or a <= b: found out now, or when the extents are known. `what` says it for the message.
+  void require(Span, ir::Requirement, const Advice& = {});
   // A value that had to be known at compile time.
   [[noreturn]] void not_constant(Span, std::string message, Advice = {});
 

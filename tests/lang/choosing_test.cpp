@@ -250,7 +250,7 @@ TEST(Choosing, Faults) {
   EXPECT_EQ(first_fault("return rank(i = -1..1) ( X@[i] );"), "expected ';' after the rank, found '='");
   EXPECT_EQ(first_fault("return argmax(X);"), "unknown function 'argmax'");
   EXPECT_EQ(check_text("vector#2 float x[3,4]; return argmax(x);")[0].message,
-            "this is a place, an index for each dimension: expected one of them");
+            "this is a position, an index for each dimension: expected one of them");
   EXPECT_EQ(check_text("vector#2 float x[3,4]; return argmax(x).2;")[0].message,
             "there is no index '2': expected .0 to .1, one for each dimension");
 }

@@ -14,7 +14,7 @@ using ir::SizeId;
 
 Image ImageEvaluator::call(const Expr& e, const Wanted* wanted) {
   const Function* f = context_.find_function(e.name.text);
-  if (is_place(e)) return place_of_extreme(e);
+  if (is_position(e)) return position_of_extreme(e);
   if (is_total(e)) return total(e);
   if (is_spectrum(e)) return spectrum(e);
   if (is_scalar(e)) return scalar_image(e);
@@ -134,11 +134,8 @@ Image ImageEvaluator::as_bytes(const Image& image, Span at) {
       {{}, "convert them where that is meant: cast<uint8>(X) or saturate<uint8>(X)"});
   const Domain where = domain(image);
   const std::vector<i64> margin(where.size(), 0);
-  const ir::ExprId read =
-      ir::access(graph_, image.stages[0], std::vector<ir::Index>(where.size()), std::vector<Border>(where.size()));
-  return {nullptr,
-          {add_point("bytes", ElementType::u8, where, ir::convert(graph_, ElementType::u8, read), margin, margin, at)},
-          image.borders};
+  const ir::ExprId bytes = ir::convert(graph_, ElementType::u8, own_point(image.stages[0]));
+  return {nullptr, {add_point("bytes", ElementType::u8, where, bytes, margin, margin, at)}, image.borders};
 }
 
 // One border per declared dimension, or none at all where no mode was given.
@@ -209,18 +206,9 @@ Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> 
   if (const auto& query = evaluator.highest_query(); query.dimension >= static_cast<int>(where.size()))
     context_.report.fail(query.place,
                          fmt::format("there is no dimension {}: expected 0 to {}", query.dimension, where.size() - 1));
-  std::vector<i64> lo(where.size(), 0), hi(where.size(), 0);
-  for (const ArgumentUse& u : uses) {
-    if (!u.has_domain() || !f.points.empty()) continue;
-    const std::size_t skipped = where.size() - static_cast<std::size_t>(u.rank());
-    const std::size_t missing = static_cast<std::size_t>(u.rank()) - domain(u.image).size();
-    for (std::size_t d = missing; d < u.dimensions.size(); ++d) {
-      lo[d + skipped] = std::max(lo[d + skipped], u.dimensions[d].lo);
-      hi[d + skipped] = std::max(hi[d + skipped], u.dimensions[d].hi);
-    }
-  }
-  if (!f.points.empty()) lo = evaluator.named_reads().margin_lo, hi = evaluator.named_reads().margin_hi;
-  if (!context_.lenient && f.points.empty()) warn_of_margins(f, uses, hi, at);
+  const auto [lo, hi] = f.points.empty()
+                            ? margins(f, uses, where.size(), at)
+                            : std::pair(evaluator.named_reads().margin_lo, evaluator.named_reads().margin_hi);
   Image out{result.record, {}, {}};
   for (std::size_t k = 0; k < result.parts.size(); ++k) {
     const Scalar& part = result.parts[k];
@@ -230,6 +218,24 @@ Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> 
     out.stages.push_back(add_point(std::move(name), part.type, where, body, lo, hi, at));
   }
   return out;
+}
+
+// Of each dimension the widest ones of the arguments without a mode.
+std::pair<std::vector<i64>, std::vector<i64>> ImageEvaluator::margins(const Function& f,
+                                                                      const std::vector<ArgumentUse>& uses,
+                                                                      std::size_t rank, Span at) {
+  std::vector<i64> lo(rank, 0), hi(rank, 0);
+  for (const ArgumentUse& u : uses) {
+    if (!u.has_domain()) continue;
+    const std::size_t skipped = rank - static_cast<std::size_t>(u.rank());
+    const std::size_t missing = static_cast<std::size_t>(u.rank()) - domain(u.image).size();
+    for (std::size_t d = missing; d < u.dimensions.size(); ++d) {
+      lo[d + skipped] = std::max(lo[d + skipped], u.dimensions[d].lo);
+      hi[d + skipped] = std::max(hi[d + skipped], u.dimensions[d].hi);
+    }
+  }
+  if (!context_.lenient) warn_of_margins(f, uses, hi, at);
+  return {std::move(lo), std::move(hi)};
 }
 
 // With a stride the interior of mode none, as it was published, may lack a last point whose reads are all inside.
@@ -260,6 +266,11 @@ void ImageEvaluator::warn_of_margins(const Function& f, const std::vector<Argume
          fmt::format("give argument {} a mode, as image:clamped; reads that lie inside stay as they are",
                      base::quoted(name))});
   }
+}
+
+std::optional<SizeId> ImageEvaluator::wanted_extent(const Wanted* wanted, std::size_t rank, std::size_t d) {
+  if (wanted == nullptr || wanted->size() < rank) return std::nullopt;
+  return (*wanted)[wanted->size() - rank + d];
 }
 
 // Per dimension the smallest floor(n / stride) over the image arguments; those that are only gathered have no part.
@@ -302,8 +313,8 @@ ImageEvaluator::Domain ImageEvaluator::result_domain(const Function& f, const st
   Domain out;
   for (const auto& n : found) out.push_back(*n);
   // A place says how large the result is, in dimensions in which every read outside of an image has a value.
-  for (std::size_t d = 0; wanted != nullptr && wanted->size() >= rank && d < rank; ++d) {
-    const std::optional<SizeId>& place = (*wanted)[wanted->size() - rank + d];
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::optional<SizeId> place = wanted_extent(wanted, rank, d);
     const bool anywhere = std::all_of(uses.begin(), uses.end(), [&](const ArgumentUse& u) {
       const std::size_t skipped = rank - std::min(rank, u.dimensions.size());
       return !u.has_domain() || d < skipped || u.borders[d - skipped].mode != BorderMode::none;

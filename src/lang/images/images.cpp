@@ -44,8 +44,9 @@ void ImageEvaluator::assign(const Statement& s) {
   scope_.unread.insert_or_assign(name, s.span);
   for (std::size_t k = 0; k < image.stages.size(); ++k) {
     if (image.stages[k] < before) continue;
-    graph_.stage(image.stages[k]).name = image.record == nullptr ? (image.place ? fmt::format("{}.{}", name, k) : name)
-                                                                 : name + "." + image.record->format.fields[k].name;
+    graph_.stage(image.stages[k]).name = image.record == nullptr
+                                             ? (image.position ? fmt::format("{}.{}", name, k) : name)
+                                             : name + "." + image.record->format.fields[k].name;
   }
   scope_.images.insert_or_assign(name, std::move(image));
 }
@@ -113,8 +114,8 @@ Image ImageEvaluator::evaluate(const Expr& e, const Wanted* wanted) {
 
 Image ImageEvaluator::any_image(const Expr& e, const Wanted* wanted) {
   Image image = values(e, wanted);
-  if (!image.place) return image;
-  context_.report.fail(e.span, "this is a place, an index for each dimension: expected one of them",
+  if (!image.position) return image;
+  context_.report.fail(e.span, "this is a position, an index for each dimension: expected one of them",
                        {{}, fmt::format("write {}.0", std::string(e.span.text().substr(0, 40)))});
 }
 
@@ -150,7 +151,6 @@ Image ImageEvaluator::values(const Expr& e, const Wanted* wanted) {
     case ExprKind::cast:
     case ExprKind::saturate:
     case ExprKind::select:
-    case ExprKind::extent_of:
       break;
     case ExprKind::stack:
       return stack(e);
@@ -243,7 +243,7 @@ Image ImageEvaluator::record(const Expr& e) {
 }
 
 Image ImageEvaluator::field(const Expr& e) {
-  if (is_place(*e.args[0])) return number_of_place(e);
+  if (is_position(*e.args[0])) return index_of_position(e);
   const Image image = evaluate(*e.args[0]);
   if (image.record == nullptr)
     context_.report.fail(e.name.span, fmt::format("{} is {}: expected a struct image before '.'",

@@ -22,7 +22,6 @@ struct PlacedPiece {
   std::vector<ir::SizeId> start, count;
   std::vector<i64> stride;
   std::vector<std::optional<ir::SizeId>> extent;  // what the piece asks of the whole; nothing: as far as it goes
-  bool is_whole = false;                          // it is the image that is put together, as long as it stands alone
 };
 
 // What statements place under one name, one piece after the other, is one image as long as nothing reads it. It is put
@@ -102,6 +101,8 @@ class ImageEvaluator {
   Image named(const Expr&, const std::string& key);
   Image record(const Expr&);
   Image field(const Expr&);
+  // What the place says of dimension d of an image of that rank: the trailing ones are the image's.
+  static std::optional<ir::SizeId> wanted_extent(const Wanted*, std::size_t rank, std::size_t d);
   const Domain& domain(const Image& image) const { return graph_.stage(image.stages[0]).domain; }
   std::string describe_image(const Image&) const;
 
@@ -124,6 +125,8 @@ class ImageEvaluator {
   Image image_argument(const CallArgument&, const FunctionArgument&, const Function&);
   Image as_bytes(const Image&, Span);
   std::vector<Border> borders(const CallArgument&, const FunctionArgument&);
+  std::pair<std::vector<i64>, std::vector<i64>> margins(const Function&, const std::vector<ArgumentUse>&,
+                                                        std::size_t rank, Span at);
   void warn_of_margins(const Function&, const std::vector<ArgumentUse>&, const std::vector<i64>& hi, Span at);
   Domain named_domain(const Function&, const NamedReads&, Span at, const Wanted* wanted);
   Domain result_domain(const Function&, const std::vector<ArgumentUse>&, Span at, const Wanted* wanted);
@@ -132,10 +135,10 @@ class ImageEvaluator {
   ir::StageId add(ir::Stage, Span at);
 
   using Piece = PlacedPiece;
-  // places.cpp
-  bool is_place(const Expr&) const;
-  Image place_of_extreme(const Expr&);
-  Image number_of_place(const Expr&);
+  // positions.cpp
+  bool is_position(const Expr&) const;
+  Image position_of_extreme(const Expr&);
+  Image index_of_position(const Expr&);
 
   // totals.cpp
   bool is_extent(const Expr&) const;
@@ -145,7 +148,7 @@ class ImageEvaluator {
   bool is_named_scalar(const Expr&) const;
   bool is_of_numbers(const Expr&) const;
   Image total(const Expr&);
-  Image reduced(const Expr&, ir::Op whole);
+  Image reduced_image(const Expr&);
   Image single(ir::ExprId body, const Expr&);
   Image scalar_image(const Expr&);
   void prepare(PointEvaluator&);

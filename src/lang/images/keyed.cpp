@@ -57,7 +57,6 @@ ImageEvaluator::Wanted ImageEvaluator::bins_of_place(const Expr& e, Piece& p, co
     context_.report.fail(item.span, "bins are counted from 0: expected a range such as 0..255",
                          {{"keys outside of it are dropped"}, {}});
   }
-  p.is_whole = lead == 0;
   return {lengths.begin() + static_cast<std::ptrdiff_t>(lead), lengths.end()};
 }
 

@@ -41,7 +41,7 @@ bool ImageEvaluator::is_scalar(const Expr& e) const {
       return e.args[0]->kind == ExprKind::name && !scope_.images.contains(std::string(e.args[0]->name.text)) &&
              context_.declared.tables.contains(e.args[0]->name.text);
     case ExprKind::field:
-      return is_place(*e.args[0]);
+      return is_position(*e.args[0]);
     default:
       return false;
   }
@@ -70,7 +70,7 @@ bool ImageEvaluator::is_image(const Expr& e) const {
     case ExprKind::version:
       return !is_named_scalar(*left);
     case ExprKind::field:
-      return !is_place(*left->args[0]);
+      return !is_position(*left->args[0]);
     case ExprKind::access:
     case ExprKind::record:
     case ExprKind::compose:
@@ -358,7 +358,6 @@ bool ImageEvaluator::is_all(const Piece& p, const Domain& where) const {
 
 // The union of the pieces: the largest extents, later pieces over earlier ones.
 Image ImageEvaluator::joined(std::vector<Piece> pieces, const std::string& name, Span at, const Wanted* wanted) {
-  if (pieces.size() == 1 && pieces[0].is_whole) return *pieces[0].image;
   const std::size_t rank = pieces[0].start.size();
   const Piece* pattern = nullptr;  // the first piece with an image gives the format
   std::vector<std::optional<SizeId>> extent(rank);
@@ -385,8 +384,7 @@ Image ImageEvaluator::joined(std::vector<Piece> pieces, const std::string& name,
                            {{}, "write [0..M-1, 0..N-1] = 0;"});
     where.push_back(*extent[d]);
     // A place that holds less than the pieces reach takes so much of them.
-    if (wanted == nullptr || wanted->size() < rank) continue;
-    const std::optional<SizeId>& place = (*wanted)[wanted->size() - rank + d];
+    const std::optional<SizeId> place = wanted_extent(wanted, rank, d);
     if (place && ir::at_most(graph_, *place, where[d])) where[d] = *place;
   }
   extents_.check_count(at, where);

@@ -118,7 +118,7 @@ Image ImageEvaluator::carried_image(const Expr& e, i64 before) {
           e.span, fmt::format("{} comes with a boundary mode, which later versions do not have", base::quoted(first)),
           {{}, "give the modes to the calls in the loop"});
     if (!versions.empty()) check_next(first, versions.front());
-    Image image{of.record, {}, {}, of.scalar, of.place};
+    Image image{of.record, {}, {}, of.scalar, of.position};
     for (const ir::StageId s : of.stages) {
       ir::Stage stage;
       stage.kind = ir::StageKind::carried;
@@ -145,7 +145,7 @@ void ImageEvaluator::check_next(const std::string& first, const Image& next) {
   const std::string name = first.substr(0, first.find('<')), key = loop_->spelled(name, 0);
   const auto at = loop_->computed.contains(name) ? loop_->computed.at(name) : loop_->read.at(name);
   const ir::Stage &a = graph_.stage(of.stages[0]), &b = graph_.stage(next.stages[0]);
-  if (of.record != next.record || a.type != b.type || of.scalar != next.scalar || of.place != next.place)
+  if (of.record != next.record || a.type != b.type || of.scalar != next.scalar || of.position != next.position)
     context_.report.fail(
         at,
         fmt::format("{} is {}, but {} is {}: expected one type for all versions", base::quoted(key),

@@ -10,30 +10,12 @@ namespace tessera::lang {
 
 using ir::SizeId;
 
-namespace {
-
-void require(Context& context, ir::Requirement r, Span at) {
-  if (context.lenient || r.a == r.b || (r.at_most && ir::at_most(context.graph, r.a, r.b))) return;
-  const auto a = context.graph.constant(r.a), b = context.graph.constant(r.b);
-  if (a && b && (r.at_most ? *a <= *b : *a == *b)) return;
-  if (a && b) context.report.fail(at, fmt::format("{}: here {} and {}", r.what, *a, *b));
-  const SourceSpan place = locate(at);
-  r.what = fmt::format("{}:{}:{}: {}", place.file, place.line, place.column, r.what);
-  context.graph.requirements.push_back(std::move(r));
-}
-
-}  // namespace
-
 // Where a name stands alone in a dimension, that one's extent, of all of them the same; else the smallest
 // floor(n / step) over the dimensions in which it is the only name, or that of the place to be filled, where what lies
 // outside has a value; else that of the place.
 ImageEvaluator::Domain ImageEvaluator::named_domain(const Function& f, const NamedReads& reads, Span at,
                                                     const Wanted* wanted) {
   Domain out;
-  const auto place_of = [&](std::size_t d) -> std::optional<SizeId> {
-    if (wanted == nullptr || wanted->size() < f.points.size()) return std::nullopt;
-    return (*wanted)[wanted->size() - f.points.size() + d];
-  };
   for (std::size_t d = 0; d < f.points.size(); ++d) {
     const std::string name = base::quoted(f.points[d].text);
     const PointExtent* fixed = nullptr;
@@ -43,10 +25,9 @@ ImageEvaluator::Domain ImageEvaluator::named_domain(const Function& f, const Nam
       if (fixed == nullptr) {
         fixed = &e, found = e.extent;
       } else {
-        require(context_,
-                {fixed->extent, e.extent, false,
-                 fmt::format("{} runs over {} and over {}, whose extents are not the same", name, fixed->what, e.what)},
-                e.place);
+        context_.require(e.place, {fixed->extent, e.extent, false,
+                                   fmt::format("{} runs over {} and over {}, whose extents are not the same", name,
+                                               fixed->what, e.what)});
       }
     }
     for (const PointExtent& e : reads.extents) {
@@ -55,16 +36,15 @@ ImageEvaluator::Domain ImageEvaluator::named_domain(const Function& f, const Nam
       if (fixed == nullptr)
         found = found ? extents_.least(at, *found, n) : n;
       else if (e.bounded)
-        require(context_,
-                {fixed->extent, n, true,
-                 fmt::format("{} runs over {}, which is more than {} has and its argument has no boundary mode", name,
-                             fixed->what, e.what)},
-                e.place);
+        context_.require(
+            e.place, {fixed->extent, n, true,
+                      fmt::format("{} runs over {}, which is more than {} has and its argument has no boundary mode",
+                                  name, fixed->what, e.what)});
     }
     const bool anywhere =
         fixed == nullptr && std::none_of(reads.extents.begin(), reads.extents.end(),
                                          [&](const PointExtent& e) { return e.point == d && e.bounded; });
-    if (const std::optional<SizeId> place = place_of(d); place && anywhere) found = place;
+    if (const std::optional<SizeId> place = wanted_extent(wanted, f.points.size(), d); place && anywhere) found = place;
     if (!found && context_.lenient) found = graph_.size(1);
     if (!found)
       context_.report.fail(

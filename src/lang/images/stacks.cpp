@@ -15,46 +15,40 @@ using ir::SizeId;
 
 // Calls once for every combination of indices, the first one outermost, with their values as scalars of the scope.
 void ImageEvaluator::each_round(const std::vector<Range>& ranges, Span at, const std::function<void()>& round) {
-  struct Index {
-    std::string_view name;
-    i64 value = 0, lo = 0, hi = 0;
-    void begin() { value = lo; }
-    bool ends() const { return value == hi; }
-  };
-  std::vector<Index> indices;
+  std::vector<std::pair<i64, i64>> bounds;
   i64 rounds = 1;
   for (const Range& r : ranges) {
     const std::string_view name = r.name.text;
-    const bool twice = std::any_of(indices.begin(), indices.end(), [&](const Index& i) { return i.name == name; });
+    const bool twice = std::any_of(&ranges.front(), &r, [&](const Range& other) { return other.name.text == name; });
     if (twice || scope_.scalars.contains(name) || context_.declared.parameters.contains(name))
       context_.report.fail(r.name.span,
                            fmt::format("{} has a meaning already: expected a new index", base::quoted(name)));
-    indices.push_back(
-        {name, 0, extents_.constant(*r.lo, "the lower bound"), extents_.constant(*r.hi, "the upper bound")});
-    const i64 count = std::abs(indices.back().hi - indices.back().lo) + 1;
+    const auto [lo, hi] =
+        bounds.emplace_back(extents_.constant(*r.lo, "the lower bound"), extents_.constant(*r.hi, "the upper bound"));
+    const i64 count = std::abs(hi - lo) + 1;
     if (count > context_.limits.stages || (rounds *= count) > context_.limits.stages)
       context_.report.fail(at, fmt::format("more than {} images: expected fewer, since loops are unrolled",
                                            base::format_count(context_.limits.stages)));
   }
   const Nested nested(context_, at);
+  const std::function<void(std::size_t)> from = [&](std::size_t k) {
+    if (k == ranges.size()) {
+      context_.step(at);
+      return round();
+    }
+    const auto [lo, hi] = bounds[k];
+    for (i64 i = lo;; i += lo <= hi ? 1 : -1) {
+      scope_.scalars.insert_or_assign(ranges[k].name.text,
+                                      PointValue{nullptr, {PointEvaluator(context_).integer(at, i)}});
+      from(k + 1);
+      if (i == hi) break;
+    }
+  };
   const auto leave = [&] {
-    for (const Index& i : indices) scope_.scalars.erase(i.name);
+    for (const Range& r : ranges) scope_.scalars.erase(r.name.text);
   };
   try {
-    for (Index& i : indices) i.begin();
-    for (bool more = true; more;) {
-      PointEvaluator evaluator(context_);
-      for (const Index& i : indices)
-        scope_.scalars.insert_or_assign(i.name, PointValue{nullptr, {evaluator.integer(at, i.value)}});
-      context_.step(at);
-      round();
-      more = false;
-      for (std::size_t d = indices.size(); d > 0 && !more; --d) {
-        Index& i = indices[d - 1];
-        more = !i.ends();
-        i.value = more ? i.value + (i.lo <= i.hi ? 1 : -1) : i.lo;
-      }
-    }
+    from(0);
   } catch (...) {
     leave();
     throw;
@@ -101,7 +95,7 @@ Image ImageEvaluator::stack(const Expr& e) {
 Image ImageEvaluator::over_images(const Expr& e) {
   const Expr& value = *e.args[0];
   const ir::Op op = find_reduction(e.name.text)->op;
-  if (op == ir::Op::reduce_median || op == ir::Op::reduce_rank)
+  if (is_ranked(op))
     context_.report.fail(e.span, fmt::format("there is no {} of several images point by point", e.name.text),
                          {{"sum, prod, min, max, any and all take images"},
                           fmt::format("put them above each other, y = for k = lo..hi: image; and take the {} in a "
@@ -134,10 +128,7 @@ Image ImageEvaluator::over_images(const Expr& e) {
   std::vector<Scalar> terms;
   for (const Image& image : images) {
     const ir::StageId stage = image.stages[0];
-    const ir::ExprId read =
-        scalars ? ir::value(graph_, stage)
-                : ir::access(graph_, stage, std::vector<ir::Index>(common.size()), std::vector<Border>(common.size()));
-    terms.push_back({read, graph_.stage(stage).type});
+    terms.push_back({scalars ? ir::value(graph_, stage) : own_point(stage), graph_.stage(stage).type});
   }
   PointEvaluator evaluator(context_);
   const Scalar all = evaluator.reduced_to_one(e, op, terms);

@@ -76,7 +76,7 @@ bool ImageEvaluator::holds_total(const Expr& e) const {
     case ExprKind::reduce:
       return std::any_of(left->args.begin(), left->args.end(), holds);
     case ExprKind::field:
-      return is_place(*left->args[0]);
+      return is_position(*left->args[0]);
     case ExprKind::call:
       return std::any_of(left->arguments.begin(), left->arguments.end(),
                          [&](const CallArgument& a) { return holds(a.value); });
@@ -96,10 +96,11 @@ bool ImageEvaluator::is_named_scalar(const Expr& e) const {
 }
 
 Image ImageEvaluator::total(const Expr& e) {
-  return reduced(e, find_total(e.name.text)->op);
+  return single(ir::whole(graph_, find_total(e.name.text)->op, reduced_image(e).stages[0]), e);
 }
 
-Image ImageEvaluator::reduced(const Expr& e, ir::Op op) {
+// The image that is reduced, of numbers.
+Image ImageEvaluator::reduced_image(const Expr& e) {
   const CallArgument& given = e.arguments[0];
   if (given.modes)
     context_.report.fail(given.modes->span,
@@ -108,7 +109,7 @@ Image ImageEvaluator::reduced(const Expr& e, ir::Op op) {
     context_.report.fail(given.value->span,
                          fmt::format("{} of one argument reduces an image: expected an image, found the scalar {}",
                                      base::quoted(e.name.text), base::quoted(given.value->span.text(), 40)));
-  const Image image = evaluate(*given.value);
+  Image image = evaluate(*given.value);
   if (image.record != nullptr)
     context_.report.fail(
         given.value->span,
@@ -117,7 +118,7 @@ Image ImageEvaluator::reduced(const Expr& e, ir::Op op) {
         {{},
          fmt::format("choose a field: {}({}.{})", e.name.text, std::string(given.value->span.text().substr(0, 40)),
                      image.record->format.fields[0].name)});
-  return single(ir::whole(graph_, op, image.stages[0]), e);
+  return image;
 }
 
 // An image of one element that is one number. Its name, where the program gives none, says of which image it came.
@@ -156,8 +157,8 @@ std::optional<Scalar> ImageEvaluator::scalar_of(const Expr& e) {
       return Scalar{ir::parameter(graph_, static_cast<std::size_t>(node.value)), ElementType::i32};
     return Scalar{ir::convert(graph_, ElementType::i32, ir::size_value(graph_, n)), ElementType::i32};
   }
-  if (e.kind == ExprKind::field && is_place(*e.args[0])) {
-    const ir::ExprId index = ir::value(graph_, number_of_place(e).stages[0]);
+  if (e.kind == ExprKind::field && is_position(*e.args[0])) {
+    const ir::ExprId index = ir::value(graph_, index_of_position(e).stages[0]);
     return Scalar{index, ElementType::i32};
   }
   const Function* f = e.kind == ExprKind::call ? context_.find_function(e.name.text) : nullptr;

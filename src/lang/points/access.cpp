@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/division.hpp"
 #include "base/text.hpp"
 #include "ir/gather.hpp"
 #include "lang/declarations.hpp"
@@ -20,10 +21,6 @@ using ir::Op;
 namespace {
 
 constexpr i64 farthest = 1'000'000'000;  // of an offset, so that sums of offsets fit 64 bits by far
-
-i64 ceil_div(i64 a, i64 b) {
-  return (a + b - 1) / b;
-}
 
 }  // namespace
 
@@ -197,9 +194,9 @@ PointValue PointEvaluator::read(Span at, ArgumentUse& a, const std::vector<ir::I
     Affine offset{i.offset, {}, {}, false};
     for (const auto& [v, c] : i.vars) offset.vars.emplace(v, c);
     const auto [lo, hi] = bounds(offset);
-    dim.lo = std::max(dim.lo, ceil_div(std::max<i64>(0, -lo), i.scale));
-    dim.hi = std::max(dim.hi, ceil_div(std::max<i64>(0, hi), i.scale));
-    dim.inside = std::max(dim.inside, ceil_div(std::max<i64>(0, hi + 1), i.scale) - 1);
+    dim.lo = std::max(dim.lo, base::ceil_divide(std::max<i64>(0, -lo), i.scale));
+    dim.hi = std::max(dim.hi, base::ceil_divide(std::max<i64>(0, hi), i.scale));
+    dim.inside = std::max(dim.inside, base::ceil_divide(std::max<i64>(0, hi + 1), i.scale) - 1);
   }
   a.accessed = true;
   const std::size_t rank = graph_.stage(a.image.stages[0]).domain.size();

@@ -162,6 +162,19 @@ Scalar PointEvaluator::dimension_query(const Expr& e) {
   return made(e.span, r, ElementType::i32);
 }
 
+// i = lo..hi
+ir::Var PointEvaluator::variable_between(const Range& r) {
+  ir::Var v;
+  v.lo = constant_integer(*r.lo, "the lower bound");
+  v.hi = constant_integer(*r.hi, "the upper bound");
+  if (v.lo > v.hi)
+    context_.report.fail(
+        join(r.lo->span, r.hi->span),
+        fmt::format("the window {}..{} is empty: expected a lower bound that is not above the upper", v.lo, v.hi));
+  v.id = graph_.new_var();
+  return v;
+}
+
 PointValue PointEvaluator::reduce(const Expr& e) {
   Window w;
   w.op = find_reduction(e.name.text)->op;
@@ -183,37 +196,20 @@ PointValue PointEvaluator::reduce(const Expr& e) {
     if (std::any_of(&e.ranges.front(), &r, [&](const Range& o) { return o.name.text == r.name.text; }))
       context_.report.fail(r.name.span,
                            fmt::format("{} is the name of two indices: expected a new one", base::quoted(r.name.text)));
-    if (r.over != nullptr) {
-      vars.push_back(variable_over(r));
-      names.insert_or_assign(r.name.text, PointValue{nullptr, {{ir::var(graph_, vars.back().id), ElementType::i32}}});
-      if (vars.back().end == ir::SizeId{}) points *= std::min(vars.back().hi + 1, ir::max_window + 1);
-      if (points > ir::max_window)
-        context_.report.fail(e.span,
-                             fmt::format("the window has more than {} points", base::format_count(ir::max_window)));
-      continue;
-    }
-    ir::Var v;
-    v.lo = constant_integer(*r.lo, "the lower bound");
-    v.hi = constant_integer(*r.hi, "the upper bound");
-    if (v.lo > v.hi)
-      context_.report.fail(
-          join(r.lo->span, r.hi->span),
-          fmt::format("the window {}..{} is empty: expected a lower bound that is not above the upper", v.lo, v.hi));
-    points *= std::min(v.hi - v.lo + 1, ir::max_window + 1);
-    if (points > ir::max_window)
-      context_.report.fail(e.span,
-                           fmt::format("the window has more than {} points", base::format_count(ir::max_window)));
-    v.id = graph_.new_var();
-    vars.push_back(v);
-    names.insert_or_assign(r.name.text, PointValue{nullptr, {{ir::var(graph_, v.id), ElementType::i32}}});
-  }
-  for (std::size_t k = 0; k < vars.size(); ++k)
-    if (vars[k].end != ir::SizeId{} && (w.op == Op::reduce_median || w.op == Op::reduce_rank || !e.along.empty()))
-      context_.report.fail(e.ranges[k].over->span,
+    const ir::Var v = vars.emplace_back(r.over != nullptr ? variable_over(r) : variable_between(r));
+    const bool open = v.end != ir::SizeId{};
+    if (open && (is_ranked(w.op) || !e.along.empty()))
+      context_.report.fail(r.over->span,
                            fmt::format("a {} runs over extents known at compile time: expected a constant extent",
                                        e.along.empty() ? e.name.text : "choice"),
                            {{"sums, products and extremes run over extents known at run time as well"},
                             "give the parameter a value, as in parameter K = 9;"});
+    if (!open) points *= std::min(v.hi - v.lo + 1, ir::max_window + 1);
+    if (points > ir::max_window)
+      context_.report.fail(e.span,
+                           fmt::format("the window has more than {} points", base::format_count(ir::max_window)));
+    names.insert_or_assign(r.name.text, PointValue{nullptr, {{ir::var(graph_, v.id), ElementType::i32}}});
+  }
   Locals* const outer = std::exchange(locals_, &names);
   const std::size_t depth = ranges_.size(), known = indices_.size();
   ranges_.insert(ranges_.end(), vars.begin(), vars.end());

@@ -3,13 +3,13 @@
 // An index is affine when it is a sum of numbers, names, reduction indices and multiples of these. What it says follows
 // from its parts:
 //
-//   a name, with offsets and steps   how far the result runs along that name; where the argument has no mode, the
-//   points
-//                                    at which the index would leave the image are left out, as those of X@[i]
-//   reduction indices alone          the image is read as a whole there: the index has to stay inside, or to have a
-//   mode anything else                    an absolute index; so is one that is moved by numbers known at run time, but
-//   a name
-//                                    in it says how far the result runs
+//   a name, with offsets and steps: how far the result runs along that name. Where the argument has no mode, the
+//   points at which the index would leave the image are left out, as those of X@[i].
+//
+//   reduction indices alone: the image is read as a whole there. The index has to stay inside, or to have a mode.
+//
+//   anything else: an absolute index. So is one that is moved by numbers known at run time, but a name in it says how
+//   far the result runs.
 //
 // Where all dimensions are read at the trailing names in order, as X@[i,j] reads them, the read is an access; else it
 // is a gather, whose borders are arithmetic on its indices.
@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "base/division.hpp"
 #include "base/text.hpp"
 #include "ir/build.hpp"
 #include "ir/gather.hpp"
@@ -28,10 +29,6 @@ using ir::SizeId;
 
 namespace {
 
-i64 ceil_div(i64 a, i64 b) {
-  return a > 0 ? (a + b - 1) / b : 0;
-}
-
 template <class Terms>
 void drop_zeros(Terms& terms) {
   std::erase_if(terms, [](const auto& term) { return term.second == 0; });
@@ -39,7 +36,7 @@ void drop_zeros(Terms& terms) {
 
 }  // namespace
 
-std::string PointEvaluator::Place::text() const {
+std::string PointEvaluator::ReadDimension::text() const {
   return fmt::format("dimension {} of {}", dimension, base::quoted(use.argument->name.text));
 }
 
@@ -65,7 +62,7 @@ void PointEvaluator::refuse_neighbour(const Expr& e, const ArgumentUse& a) {
 
 // X.0
 SizeId PointEvaluator::extent_of(const Expr& e) {
-  return extent_of(e, *e.args[0], static_cast<i64>(e.value));
+  return extent_of(e, *e.args[0], *number_of_field(e));
 }
 
 // extent(X, 0)
@@ -92,28 +89,12 @@ ir::Var PointEvaluator::variable_over(const Range& r) {
                          {{}, fmt::format("write {} = lo..hi", r.name.text)});
   const SizeId extent = extent_of(*r.over);
   const ArgumentUse& use = *find_argument(r.over->args[0]->name.text);
-  const Place place{r.over->span, use, static_cast<std::size_t>(r.over->value), extent};
-  require(place, graph_.size(1), extent, true,
-          fmt::format("{} runs over {}, which has to have an element", base::quoted(r.name.text), place.text()), {});
+  const ReadDimension of{r.over->span, use, static_cast<std::size_t>(*number_of_field(*r.over)), extent};
+  const std::string runs = fmt::format("{} runs over {}", base::quoted(r.name.text), of.text());
+  context_.require(of.span, {graph_.size(1), extent, true, runs + ", which has to have an element"});
   const ir::Var v = ir::variable_over(graph_, extent);
-  over_[v.id] = {extent, fmt::format("{} runs over {}", base::quoted(r.name.text), place.text())};
+  over_[v.id] = {extent, runs};
   return v;
-}
-
-// a = b, or a <= b: found out now, or when the extents are known.
-void PointEvaluator::require(const Place& place, SizeId a, SizeId b, bool at_most, const std::string& what,
-                             const Advice& advice) {
-  if (context_.lenient || a == b || (at_most && ir::at_most(graph_, a, b))) return;
-  const auto known_a = graph_.constant(a), known_b = graph_.constant(b);
-  if (known_a && known_b) {
-    if (at_most ? *known_a <= *known_b : *known_a == *known_b) return;
-    context_.report.fail(place.span, fmt::format("{}: here {} and {}", what, *known_a, *known_b), advice);
-  }
-  ir::Requirement r{a, b, at_most, {}};
-  const SourceSpan at = locate(place.span);
-  r.what = fmt::format("{}:{}:{}: {}", at.file, at.line, at.column, what);
-  if (std::find(graph_.requirements.begin(), graph_.requirements.end(), r) == graph_.requirements.end())
-    graph_.requirements.push_back(std::move(r));
 }
 
 PointValue PointEvaluator::named_read(const Expr& e, ArgumentUse& a, const std::vector<ir::ExprId>& given) {
@@ -142,46 +123,47 @@ PointValue PointEvaluator::named_read(const Expr& e, ArgumentUse& a, const std::
   return out;
 }
 
-void PointEvaluator::look_at_index(const Place& place, const Affine& form) {
-  if (form.points.empty()) return look_at_window(place, form);
-  if (form.points.size() == 1) look_at_point(place, form, form.points.begin()->first, form.points.begin()->second);
+void PointEvaluator::look_at_index(const ReadDimension& read, const Affine& form) {
+  if (form.points.empty()) return look_at_window(read, form);
+  if (form.points.size() == 1) look_at_point(read, form, form.points.begin()->first, form.points.begin()->second);
 }
 
 // step * name + offsets
-void PointEvaluator::look_at_point(const Place& place, const Affine& form, std::size_t point, i64 step) {
-  const bool none = place.use.borders[place.dimension].mode == BorderMode::none && step > 0 && !form.moved;
+void PointEvaluator::look_at_point(const ReadDimension& read, const Affine& form, std::size_t point, i64 step) {
+  const bool none = read.use.borders[read.dimension].mode == BorderMode::none && step > 0 && !form.moved;
   if (step < -ir::max_offset || step > ir::max_offset)
-    context_.report.fail(place.span, fmt::format("the step is {}: expected at most {}", step, ir::max_offset));
+    context_.report.fail(read.span, fmt::format("the step is {}: expected at most {}", step, ir::max_offset));
   const bool alone = step == 1 && form.offset == 0 && form.vars.empty() && !form.moved;
   named_.extents.push_back(
-      {point, place.extent, step < 0 ? -step : step, alone, none && !alone, place.span, place.text()});
+      {point, read.extent, step < 0 ? -step : step, alone, none && !alone, read.span, read.text()});
   if (!none || alone || context_.lenient) return;
   for (const auto& [v, c] : form.vars)
     if (const auto it = over_.find(v); it != over_.end() && !graph_.constant(it->second.extent))
-      context_.report.fail(place.span,
+      context_.report.fail(read.span,
                            fmt::format("the index of {} moves by one of a reduction whose length is known at run time: "
                                        "expected a boundary mode for {}",
-                                       place.text(), base::quoted(place.use.argument->name.text)),
+                                       read.text(), base::quoted(read.use.argument->name.text)),
                            {{it->second.what},
                             fmt::format("call the stencil with a mode, as in {}:clamped or {}:constant(0)",
-                                        place.use.argument->name.text, place.use.argument->name.text)});
+                                        read.use.argument->name.text, read.use.argument->name.text)});
   const auto [lo, hi] = bounds({form.offset, form.vars, {}, false});
-  named_.margin_lo[point] = std::max(named_.margin_lo[point], ceil_div(-lo, step));
-  named_.margin_hi[point] = std::max(named_.margin_hi[point], ceil_div(hi + 1, step) - 1);
+  named_.margin_lo[point] = std::max(named_.margin_lo[point], base::ceil_divide(-lo, step));
+  named_.margin_hi[point] = std::max(named_.margin_hi[point], base::ceil_divide(hi + 1, step) - 1);
 }
 
 // No name of the result in it: the index has to stay inside where the argument has no mode.
-void PointEvaluator::look_at_window(const Place& place, const Affine& form) {
-  const std::string image(place.use.argument->name.text);
+void PointEvaluator::look_at_window(const ReadDimension& read, const Affine& form) {
+  const std::string image(read.use.argument->name.text);
   if (form.moved) return;
   const Advice give_mode{{}, fmt::format("call the stencil with a mode for {}, as in {}:clamped", image, image)};
   if (form.offset == 0 && form.vars.size() == 1 && form.vars.begin()->second == 1)
     if (const auto it = over_.find(form.vars.begin()->first); it != over_.end())
-      return require(
-          place, it->second.extent, place.extent, false,
-          fmt::format("{}, but stands in {} as well, whose extent is another one", it->second.what, place.text()),
+      return context_.require(
+          read.span,
+          {it->second.extent, read.extent, false,
+           fmt::format("{}, but stands in {} as well, whose extent is another one", it->second.what, read.text())},
           {{}, "give both images the same extent there"});
-  if (place.use.borders[place.dimension].mode != BorderMode::none || context_.lenient) return;
+  if (read.use.borders[read.dimension].mode != BorderMode::none || context_.lenient) return;
   i64 lo = form.offset;
   SizeId last = graph_.size(form.offset);
   for (const auto& [v, c] : form.vars) {
@@ -189,8 +171,8 @@ void PointEvaluator::look_at_window(const Place& place, const Affine& form) {
     const bool open = it != over_.end() && !graph_.constant(it->second.extent);
     const auto [least, most] = bounds({0, {{v, c}}, {}, false});
     if (open && c < 0)
-      context_.report.fail(place.span,
-                           fmt::format("the index of {} may be negative: expected a boundary mode for {}", place.text(),
+      context_.report.fail(read.span,
+                           fmt::format("the index of {} may be negative: expected a boundary mode for {}", read.text(),
                                        base::quoted(image)),
                            give_mode);
     if (open) {
@@ -203,11 +185,12 @@ void PointEvaluator::look_at_window(const Place& place, const Affine& form) {
   }
   if (lo < 0)
     context_.report.fail(
-        place.span,
-        fmt::format("the index of {} begins at {}: expected 0 or more, or a boundary mode", place.text(), lo),
+        read.span, fmt::format("the index of {} begins at {}: expected 0 or more, or a boundary mode", read.text(), lo),
         give_mode);
-  require(place, graph_.size_binary(ir::SizeOp::add, last, graph_.size(1)), place.extent, true,
-          fmt::format("the indices that are read of {} have to lie inside", place.text()), give_mode);
+  context_.require(read.span,
+                   {graph_.size_binary(ir::SizeOp::add, last, graph_.size(1)), read.extent, true,
+                    fmt::format("the indices that are read of {} have to lie inside", read.text())},
+                   give_mode);
 }
 
 // Indices of an access, where every dimension is read at the name that stands for it at the trailing end; else none.

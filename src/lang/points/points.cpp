@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -64,9 +63,6 @@ PointValue PointEvaluator::values(const Expr& e) {
       return {nullptr, {binary(e)}};
     case ExprKind::reduce:
       return reduce(e);
-    case ExprKind::extent_of:  // or one of several values
-      if (find_argument(e.args[0]->name.text) == nullptr) return field(e);
-      return {nullptr, {made(e.span, ir::extent_value(graph_, extent_of(e)), ElementType::i32)}};
     case ExprKind::cast: {
       const ElementType type = context_.basic_type(e.type_name);
       return {nullptr, {made(e.span, converted(scalar(*e.args[0]), type), type)}};
@@ -300,12 +296,13 @@ PointValue PointEvaluator::record(const Expr& e) {
 }
 
 PointValue PointEvaluator::field(const Expr& e) {
+  const std::optional<i64> number = number_of_field(e);
+  if (number && e.args[0]->kind == ExprKind::name && find_argument(e.args[0]->name.text) != nullptr)
+    return {nullptr, {made(e.span, ir::extent_value(graph_, extent_of(e)), ElementType::i32)}};
   const PointValue v = values(*e.args[0]);
-  const bool numbered = e.name.text.find_first_not_of("0123456789") == std::string_view::npos;
-  if (numbered && v.record == nullptr && v.parts.size() > 1) {
-    std::size_t at = v.parts.size();
-    std::from_chars(e.name.text.data(), e.name.text.data() + e.name.text.size(), at);
-    if (at < v.parts.size()) return {nullptr, {v.parts[at]}};
+  if (number && v.record == nullptr && v.parts.size() > 1) {
+    if (*number >= 0 && *number < static_cast<i64>(v.parts.size()))
+      return {nullptr, {v.parts[static_cast<std::size_t>(*number)]}};
     context_.report.fail(e.name.span,
                          fmt::format("there is no value {}: expected .0 to .{}", e.name.text, v.parts.size() - 1));
   }

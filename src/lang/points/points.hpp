@@ -53,6 +53,9 @@ struct NamedReads {
   std::vector<i64> margin_lo, margin_hi;  // per index of the result: of arguments without a mode
 };
 
+// Gives an element by its rank: the median is one.
+bool is_ranked(ir::Op);
+
 // The names of one activation; nothing for a name whose value was faulty.
 using Locals = std::map<std::string_view, std::optional<PointValue>>;
 
@@ -119,6 +122,7 @@ class PointEvaluator {
   PointValue function_argument(const CallArgument&, const FunctionArgument&, const Function&);
   Scalar call_builtin(const Expr&);
   Scalar dimension_query(const Expr&);
+  ir::Var variable_between(const Range&);
   PointValue reduce(const Expr&);
 
   // reductions.cpp
@@ -169,7 +173,7 @@ class PointEvaluator {
   std::pair<i64, i64> bounds(const Affine&) const;
 
   // named.cpp
-  struct Place {  // a dimension of an image that is read
+  struct ReadDimension {  // of an image
     Span span;
     const ArgumentUse& use;
     std::size_t dimension;  // as declared
@@ -180,11 +184,10 @@ class PointEvaluator {
   ir::SizeId extent_of(const Expr&, const Expr& image, i64 dimension);
   ir::Var variable_over(const Range&);
   PointValue named_read(const Expr&, ArgumentUse&, const std::vector<ir::ExprId>& indices);
-  void look_at_index(const Place&, const Affine&);
-  void look_at_point(const Place&, const Affine&, std::size_t point, i64 step);
-  void look_at_window(const Place&, const Affine&);
+  void look_at_index(const ReadDimension&, const Affine&);
+  void look_at_point(const ReadDimension&, const Affine&, std::size_t point, i64 step);
+  void look_at_window(const ReadDimension&, const Affine&);
   std::vector<ir::Index> aligned(const std::vector<std::optional<Affine>>&) const;
-  void require(const Place&, ir::SizeId a, ir::SizeId b, bool at_most, const std::string& what, const Advice&);
   [[noreturn]] void refuse_neighbour(const Expr&, const ArgumentUse&);
 
   Context& context_;

@@ -29,10 +29,6 @@ bool is_logical(Op op) {
   return op == Op::reduce_any || op == Op::reduce_all;
 }
 
-bool is_ranked(Op op) {
-  return op == Op::reduce_median || op == Op::reduce_rank;
-}
-
 i64 middle(i64 count) {
   return (count - 1) / 2;
 }
@@ -56,6 +52,10 @@ double neutral(Op op, ElementType type) {
 }
 
 }  // namespace
+
+bool is_ranked(Op op) {
+  return op == Op::reduce_median || op == Op::reduce_rank;
+}
 
 ir::ExprId PointEvaluator::left_out(Op op, ElementType type) {
   return ir::constant(graph_, ir::promote(type, type), neutral(op, type));
@@ -128,19 +128,13 @@ std::optional<i64> PointEvaluator::count_taken(ir::ExprId taken, const std::vect
   if (const auto all = ir::constant_value(graph_, taken)) return *all != 0 ? points : 0;
   if (points > most_counted) return std::nullopt;
   i64 count = 0;
-  std::vector<std::pair<std::uint32_t, i64>> at;
-  for (const ir::Var& v : vars) at.emplace_back(v.id, v.lo);
-  for (;;) {
+  ir::VariableValues at = ir::first_values(vars);
+  do {
     const auto one = ir::constant_value(graph_, ir::substitute(graph_, taken, at));
     if (!one) return std::nullopt;
     count += *one != 0 ? 1 : 0;
-    std::size_t d = at.size();
-    while (d > 0 && ++at[d - 1].second > vars[d - 1].hi) {
-      at[d - 1].second = vars[d - 1].lo;
-      --d;
-    }
-    if (d == 0) return count;
-  }
+  } while (ir::next_values(at, vars));
+  return count;
 }
 
 Scalar PointEvaluator::ranked(const Expr& e, const Window& w, const Scalar& value, ir::ExprId taken) {
@@ -207,18 +201,16 @@ Scalar PointEvaluator::reduced_to_one(const Expr& e, Op op, const std::vector<Sc
 PointValue PointEvaluator::reduce_now(const Expr& e, const Window& w) {
   const auto number = [&](const Scalar& s) { return ir::constant_value(graph_, s.e).value_or(0); };
   const auto zero = [&](ElementType type) { return Scalar{ir::constant(graph_, type, 0), type}; };
-  std::vector<i64> at;
-  for (const ir::Var& v : w.vars) at.push_back(v.lo);
+  ir::VariableValues at = ir::first_values(w.vars);
   std::vector<Scalar> kept;  // of a rank all; else the running result
   std::optional<Element> best;
   ElementType type = ElementType::i32;
   PointValue none;  // what goes along with no element
-  for (bool more = true; more;) {
-    for (std::size_t d = 0; d < w.vars.size(); ++d)
-      locals_->insert_or_assign(
-          e.ranges[d].name.text,
-          PointValue{nullptr,
-                     {{ir::constant(graph_, ElementType::i32, static_cast<double>(at[d])), ElementType::i32}}});
+  do {
+    for (std::size_t d = 0; d < w.vars.size(); ++d) {
+      const ir::ExprId value = ir::constant(graph_, ElementType::i32, static_cast<double>(at[d].second));
+      locals_->insert_or_assign(e.ranges[d].name.text, PointValue{nullptr, {{value, ElementType::i32}}});
+    }
     const bool taken = e.test == nullptr || number(scalar(*e.test)) != 0;
     const Element of = element(e);
     const Scalar& term = of.value;
@@ -235,13 +227,7 @@ PointValue PointEvaluator::reduce_now(const Expr& e, const Window& w) {
       else
         kept[0] = {ir::binary(graph_, ir::step_of(w.op), kept[0].e, value), type};
     }
-    std::size_t d = w.vars.size();
-    while (d > 0 && ++at[d - 1] > w.vars[d - 1].hi) {
-      at[d - 1] = w.vars[d - 1].lo;
-      --d;
-    }
-    more = d > 0;
-  }
+  } while (ir::next_values(at, w.vars));
   if (best) return best->along;
   if (!e.along.empty()) {
     for (Scalar& part : none.parts) part = zero(part.type);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.hpp"
 #include "lang/syntax/source.hpp"
 #include "tessera/array.hpp"
 
@@ -63,7 +64,7 @@ struct Range {  // i = lo..hi, or, of a reduction, i : X.0
   Name name;
   const Expr* lo = nullptr;
   const Expr* hi = nullptr;
-  const Expr* over = nullptr;  // an extent_of
+  const Expr* over = nullptr;  // a field of digits
 };
 
 struct ComposePiece {
@@ -81,8 +82,7 @@ enum class ExprKind : std::uint8_t {
   keyed,      // name ( arguments[0] into its keys )
   access,     // args[0] @[ index ]
   subscript,  // args[0] [ index ]: gather, table look-up, sub-domain
-  field,      // args[0] . name
-  extent_of,  // args[0] . value: the extent of an image argument in that dimension
+  field,      // args[0] . name, or digits: the extent of an image argument in that dimension, or one of several values
   unary,      // name is - ! ~
   binary,     // args[0] name args[1]
   select,     // args[0] ? args[1] : args[2]
@@ -112,6 +112,12 @@ struct Expr {
   std::vector<const Statement*> body;
   std::vector<ComposePiece> pieces;
 };
+
+// X.0, k.1: the number behind the point, -1 where it is too large; nothing where a name stands there.
+inline std::optional<std::int64_t> number_of_field(const Expr& field) {
+  if (field.kind != ExprKind::field || field.name.text.empty() || field.name.text[0] > '9') return std::nullopt;
+  return base::parse_integer(field.name.text).value_or(-1);
+}
 
 struct Statement {
   enum Kind { assign, spread, paste, loop, test_loop } kind = assign;

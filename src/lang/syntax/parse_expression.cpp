@@ -154,9 +154,13 @@ const Expr* Parser::unary_expression() {
   return postfix_expression();
 }
 
-// Does ".0" stand behind a name? It is read as a number.
-bool Parser::is_dimension(const Expr& e) {
-  return e.kind == ExprKind::name && where_ == Where::point && is_digits_behind_point();
+// Is the ".0" that follows one of its parts, though read as a number? Behind a name inside a stencil nothing else can
+// be meant, so that it may stand apart.
+bool Parser::has_number(const Expr& e) const {
+  const bool apart = e.kind == ExprKind::name && where_ == Where::point;
+  const std::string_view text = peek().text();
+  return peek().kind == TokenKind::real && (apart || peek().span.begin == previous().end) && text.size() > 1 &&
+         text[0] == '.' && text.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
 // postfix := primary { "@" "[" items "]" | "[" items "]" | "." NAME | "." DIGITS }
@@ -174,20 +178,12 @@ const Expr* Parser::postfix_expression() {
       subscript.args = {e};
       subscript.index = index_items(false, where_ == Where::image);
       e = finish(subscript);
-    } else if (is_dimension(*e)) {
-      peek().role = Role::glued;
-      Expr& extent = make(ExprKind::extent_of, begin);
-      extent.args = {e};
-      const Token& number = next();
-      extent.name = {number.span, number.text().substr(1)};
-      extent.value = static_cast<double>(base::parse_integer(extent.name.text).value_or(-1));
-      e = finish(extent);
     } else if (accept(".")) {
       Expr& field = make(ExprKind::field, begin);
       field.args = {e};
       field.name = expect_name("a field after '.'");
       e = finish(field);
-    } else if (is_number_of_value()) {
+    } else if (has_number(*e)) {
       Expr& field = make(ExprKind::field, begin);
       peek().role = Role::glued;
       const Token& number = next();
@@ -442,17 +438,6 @@ Range Parser::range() {
   return r;
 }
 
-// Whether what is here is one of several values: best.0, which is a number to the lexer.
-bool Parser::is_number_of_value() const {
-  return peek().span.begin == previous().end && is_digits_behind_point();
-}
-
-bool Parser::is_digits_behind_point() const {
-  const std::string_view text = peek().text();
-  return peek().kind == TokenKind::real && text.size() > 1 && text[0] == '.' &&
-         text.find_first_not_of("0123456789", 1) == std::string_view::npos;
-}
-
 // Whether a window begins here, and no call: sum(i = ..., sum(c : X.0, or rank(k; i = ...
 bool Parser::begins_reduction() const {
   const Reduction* reduction = find_reduction(peek().text());
@@ -481,7 +466,7 @@ Range Parser::window_range() {
   r.name = expect_name("a name for the index");
   next();
   r.over = postfix_expression();
-  if (r.over->kind != ExprKind::extent_of)
+  if (!number_of_field(*r.over) || r.over->args[0]->kind != ExprKind::name)
     report_.fail(
         r.over->span,
         fmt::format("{} is no dimension of an image: expected one such as X.0", base::quoted(r.over->span.text(), 40)),

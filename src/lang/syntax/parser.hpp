@@ -70,8 +70,7 @@ class Parser {
   const Expr* number();
   const Expr* cast_expression(bool saturate);
   const Expr* record_expression();
-  bool is_number_of_value() const;
-  bool is_digits_behind_point() const;
+  bool has_number(const Expr&) const;
   bool begins_reduction() const;
   const Expr* reduce_expression();
   void chosen(Expr&);
@@ -85,7 +84,6 @@ class Parser {
   IndexItem index_item(bool pairs, bool ranges);
   Range range();
   Range window_range();
-  bool is_dimension(const Expr&);
   bool paren_holds_pair() const;
   bool holds_version() const;
 
