@@ -158,7 +158,8 @@ def test_memory_is_kept_by_loops(tessera, numbers):
 
 def test_what_stops_passes_leaves_nothing(tessera, numbers):
     numpy.save(tessera.folder / "a.npy", numbers.random((3000, 4100), dtype="float32") * 60)
-    words = ["run", SOURCE / "examples" / "perona_malik.forma", "a.npy", "--memory", "200MiB", "-q", "-o", "x.npy"]
+    steps = ["-p", "noise=1000", "-p", "most=120"]  # all of them, which take several seconds
+    words = ["run", SOURCE / "examples" / "perona_malik.forma", "a.npy", *steps, "--memory", "200MiB", "-q", "-o", "x.npy"]
     for how in (signal.SIGINT, signal.SIGKILL):
         process = start(tessera, *words)
         while process.poll() is None and not (tessera.folder / "x.npy.journal").exists():

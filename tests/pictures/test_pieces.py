@@ -280,7 +280,7 @@ def interrupted(tessera, words):
 
 def test_other_work_is_noticed(tessera, numbers):
     image(tessera, numbers, "in.npy", (3000, 2000))
-    words = ["filter", "median", "in.npy", "--radius", 9, "--resume", "--memory", SMALL, "-o", "out.zarr"]
+    words = ["filter", "median", "in.npy", "--radius", 9, "--threads", 1, "--resume", "--memory", SMALL, "-o", "out.zarr"]
     process = start(tessera, *words)
     journal = tessera.folder / "out.zarr.journal"
     while process.poll() is None and not (journal.exists() and "piece" in journal.read_text()):
