@@ -1,7 +1,8 @@
 // Jobs on one device and on all of them: from memory of the host, ordinary and pinned, and on arrays in shares; beside
 // what the links give alone. Results of all ways are compared bit by bit.
 //
-// Usage: gpu_devices [cuda|opencl [DEVICES [SHRINK]]]: DEVICES 2 (0: all), SHRINK divides the rows of what is measured.
+// Usage: gpu_devices [cuda|opencl [DEVICES [SHRINK [shares]]]]: DEVICES 2 (0: all), SHRINK divides the rows of what is
+// measured, `shares` measures the arrays in shares alone.
 // Prints times in milliseconds, the least of five runs, the ratio of both, and what every device did.
 #include <algorithm>
 #include <atomic>
@@ -82,6 +83,7 @@ struct Bench {
   std::vector<int> numbers;
   std::vector<Device> devices;
   i64 shrink = 1;
+  bool shares_alone = false;
 
   RunOptions on_one() const {
     RunOptions options;
@@ -102,6 +104,7 @@ struct Bench {
 
   // From the host and back.
   void host(const std::string& name, const Program& program, Shape shape) const {
+    if (shares_alone) return;
     shape.front() = std::max<i64>(shape.front() / shrink, 8);
     for (const bool pinned : {false, true}) {
       const auto make = [&] {
@@ -239,6 +242,7 @@ int main(int argc, char** argv) try {
   bench.target = argc > 1 ? argv[1] : "cuda";
   const int wanted = argc > 2 ? std::atoi(argv[2]) : 2;
   bench.shrink = argc > 3 ? std::max(1, std::atoi(argv[3])) : 1;
+  bench.shares_alone = argc > 4 && std::string(argv[4]) == "shares";
   const DeviceGroup found = DeviceGroup::open(bench.target);
   for (const Device& device : found.devices()) {
     if (wanted > 0 && static_cast<int>(bench.devices.size()) >= wanted) break;
@@ -248,7 +252,7 @@ int main(int argc, char** argv) try {
                 static_cast<double>(device.memory_bytes()) * 1e-9);
   }
   if (bench.devices.size() < 2) std::printf("there is one device alone: ratios say what its queues cost\n");
-  bench.links();
+  if (!bench.shares_alone) bench.links();
   bench.exchange();
 
   std::printf("\n%-44s %13s %13s\n", "job", "one device", "all of them");
@@ -282,6 +286,11 @@ int main(int argc, char** argv) try {
   bench.steps("heat, 100 steps, 1024 x 512 x 512", heat, {1024, 512, 512}, 100);
   const Program heats = Program::from_text(step + volume + "return f(f(f(f(v:clamped):clamped):clamped):clamped);");
   bench.steps("heat, 25 times 4 steps, 1024 x 512 x 512", heats, {1024, 512, 512}, 25);
+  const Program planes = Program::from_text(
+      "stencil f(vector#2 float X) { return X + 0.1f * (X@[-1,0] + X@[1,0] + X@[0,-1] + X@[0,1] - 4 * X); }\n" + image +
+      "return f(image:clamped);");
+  bench.steps("heat, 100 steps, 16384^2", planes, {16384, 16384}, 100);
+  bench.steps("heat, 100 steps, 4096^2", planes, {4096, 4096}, 100);
   bench.host("heat, 4 steps, 1024 x 512 x 512", heats, {1024, 512, 512});
   std::printf(faults == 0 ? "\nall results have the bits of one device\n" : "\n%d results differ\n", faults);
   return faults == 0 ? 0 : 1;

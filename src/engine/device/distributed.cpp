@@ -46,7 +46,9 @@ Array part_of_host(const Array& whole, RowRange rows) {
 
 void DeviceGroup::Impl::meet() {
   if (queues.size() < 2) return;
+  crossed = false;
   if (!fences) return wait();
+  meet_carriers();
   std::vector<std::shared_ptr<const run::gpu::Fence>> passed;
   for (const auto& queue : queues) passed.push_back(queue->fence());
   for (std::size_t k = 0; k < queues.size(); ++k)
@@ -54,15 +56,36 @@ void DeviceGroup::Impl::meet() {
       if (other != k) queues[k]->wait_for(*passed[other]);
 }
 
+void DeviceGroup::Impl::meet_carriers() {
+  for (const auto& fence : carried)
+    for (const auto& queue : queues) queue->wait_for(*fence);
+  carried.clear();
+}
+
+i64 DeviceGroup::Impl::carry(const std::vector<std::shared_ptr<const run::gpu::Fence>>& behind,
+                             const std::vector<DistributedArray>& arrays, std::size_t device) {
+  run::gpu::Queue& carrier = *carriers[device];
+  for (const auto& fence : behind) carrier.wait_for(*fence);
+  i64 bytes = 0;
+  for (const DistributedArray& array : arrays) {
+    DistributedArray::Impl::Share& share = array.impl().shares[device];
+    if (!share.own.empty()) bytes += array.impl().bring(device, share.lying, carrier);
+  }
+  carried.push_back(carrier.fence());
+  return bytes;
+}
+
 void DeviceGroup::Impl::wait() {
   std::exception_ptr failure;
-  for (const auto& queue : queues) {
-    try {
-      queue->wait();
-    } catch (const Error&) {
-      if (!failure) failure = std::current_exception();
+  for (const auto* const some : {&queues, &carriers})
+    for (const auto& queue : *some) {
+      try {
+        queue->wait();
+      } catch (const Error&) {
+        if (!failure) failure = std::current_exception();
+      }
     }
-  }
+  carried.clear();
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -83,6 +106,8 @@ DeviceGroup DeviceGroup::open(const std::string& target, std::vector<int> number
     for (std::size_t from = 0; from < impl->devices.size(); ++from)
       reaches.push_back(from != k && impl->device(k)->reaches(*impl->device(from)));
   }
+  for (std::size_t k = 0; impl->fences && impl->devices.size() > 1 && k < impl->devices.size(); ++k)
+    impl->carriers.push_back(impl->device(k)->urgent_queue());
   return DeviceGroup(std::move(impl));
 }
 
@@ -168,7 +193,17 @@ void DistributedArray::Impl::widen(std::size_t device, RowRange wanted) {
   share.lying = all;
 }
 
-i64 DistributedArray::Impl::bring(std::size_t device, RowRange wanted) {
+DistributedArray::Impl::Around DistributedArray::Impl::read_by_others(std::size_t device) const {
+  Around around;
+  for (std::size_t other = 0; other < shares.size(); ++other) {
+    if (other == device) continue;
+    RowRange& side = other < device ? around.first : around.last;
+    side = engine::around(side, common(shares[other].lying, shares[device].own));
+  }
+  return around;
+}
+
+i64 DistributedArray::Impl::bring(std::size_t device, RowRange wanted, run::gpu::Queue& queue) {
   Share& share = shares[device];
   if (has(share.valid, wanted)) return 0;
   const RowRange all = around(share.valid, wanted);
@@ -185,15 +220,15 @@ i64 DistributedArray::Impl::bring(std::size_t device, RowRange wanted) {
                 from_offset = (moved.first - other.lying.first) * row_bytes();
       const engine::DeviceMemory& source = *engine::memory_of(other.array);
       if (of.fences) {
-        of.queues[device]->copy_across(*target.block(), to_offset, *source.block(), from_offset, n);
+        queue.copy_across(*target.block(), to_offset, *source.block(), from_offset, n);
       } else {
         const std::shared_ptr<void> between(::operator new(static_cast<std::size_t>(n)),
                                             [](void* p) { ::operator delete(p); });
         auto* const host = static_cast<std::byte*>(between.get());
         of.queues[from]->download(host, *source.block(), from_offset, {1, n, n, n});
         of.queues[from]->wait();
-        of.queues[device]->upload(*target.block(), to_offset, host, {1, n, n, n});
-        of.queues[device]->keep(between);
+        queue.upload(*target.block(), to_offset, host, {1, n, n, n});
+        queue.keep(between);
       }
       bytes += n;
     }
@@ -222,6 +257,8 @@ Region DistributedArray::region(std::size_t device) const {
 
 Array DistributedArray::share(std::size_t device) const {
   const std::lock_guard lock(impl_->group.impl().mutex);
+  impl_->handed_out = true;
+  for (Impl::Share& share : impl_->shares) share.valid = common(share.valid, share.own);
   const RowRange own = impl_->shares.at(device).own;
   return own.empty() ? Array() : impl_->rows(device, own);
 }

@@ -1,11 +1,15 @@
 // Runs of programs on arrays in shares: every device computes its rows of the results as a slab (slabs.hpp), whose
-// inputs are where they lie once the rows around them have come from their neighbours.
+// inputs are where they lie once the rows around them have come from their neighbours. Rows that neighbours will read
+// are computed first, so that they are on their way while the others are computed.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <optional>
 #include <utility>
 
+#include "base/division.hpp"
 #include "engine/device/distributed.hpp"
 #include "engine/device/several.hpp"
 #include "engine/methods.hpp"
@@ -131,20 +135,28 @@ class DistributedRun {
     const std::lock_guard lock(of.mutex);
     const bool timed = static_cast<bool>(options_.on_shares);
     if (timed) mark(begins);
+    of.meet_carriers();
     std::vector<engine::Slab> slabs;
+    bool apart = of.crossed;  // queues wait for each other
     for (std::size_t d = 0; d < team.size(); ++d) {
       const engine::DeviceExecutable& program = team[d]->serving(parameters_, options_);
       slabs.push_back(slab_of(program, d));
-      for_rows_read(program, slabs.back(),
-                    [&](DistributedArray::Impl& array, RowRange rows) { array.make_room(d, rows); });
+      for_rows_read(program, slabs.back(), [&](DistributedArray::Impl& array, RowRange rows) {
+        const DistributedArray::Impl::Share& share = array.shares[d];
+        array.read_around = array.read_around || (array.computed && !(around(share.own, rows) == share.own));
+        apart = apart || !(around(share.valid, rows) == share.valid);
+        array.make_room(d, rows);
+      });
     }
     // Behind moves into wider memory, which others read.
-    of.meet();
+    if (apart) of.meet();
     if (timed) mark(met);
     std::vector<i64> exchanged(team.size());
     for (std::size_t d = 0; d < team.size(); ++d) {
-      for_rows_read(team[d]->serving(parameters_, options_), slabs[d],
-                    [&](DistributedArray::Impl& array, RowRange rows) { exchanged[d] += array.bring(d, rows); });
+      for_rows_read(
+          team[d]->serving(parameters_, options_), slabs[d],
+          [&](DistributedArray::Impl& array, RowRange rows) { exchanged[d] += array.bring(d, rows, *of.queues[d]); });
+      of.crossed = of.crossed || exchanged[d] > 0;
       if (timed) of.queues[d]->mark(has_come);
     }
     std::vector<std::vector<RowRange>> written(shapes_.size());
@@ -158,12 +170,28 @@ class DistributedRun {
         share.valid = {};
         if (!share.own.empty()) outputs[o].impl().widen(d, around(share.own, written[o][d]));
       }
+    const std::vector<DistributedArray> carried = to_carry(outputs);
+    std::vector<Order> orders;
+    for (std::size_t d = 0; d < team.size(); ++d)
+      orders.push_back(order_of(team[d]->serving(parameters_, options_), slabs[d], outputs, carried, d));
+    std::vector<std::shared_ptr<const run::gpu::Fence>> fences;
     for (std::size_t d = 0; d < team.size(); ++d) {
-      compute(team[d]->serving(parameters_, options_), slabs[d], outputs, d);
+      const bool beside = orders[d].rest.has_value();
+      if (beside) of.carriers[d]->wait_for(*of.queues[d]->fence());
+      run::gpu::Queue& queue = beside ? *of.carriers[d] : *of.queues[d];
+      for (const engine::Slab& slab : orders[d].first)
+        compute(team[d]->serving(parameters_, options_), slab, outputs, d, queue);
+      if (!carried.empty()) fences.push_back(queue.fence());
+    }
+    for (std::size_t d = 0; d < team.size(); ++d) {
+      if (orders[d].rest) compute(team[d]->serving(parameters_, options_), *orders[d].rest, outputs, d, *of.queues[d]);
       if (timed) of.queues[d]->mark(is_computed);
     }
-    for (const DistributedArray& output : outputs)
+    for (const DistributedArray& output : outputs) {
+      output.impl().computed = true;
       for (DistributedArray::Impl::Share& share : output.impl().shares) share.valid = share.own;
+    }
+    for (std::size_t d = 0; d < team.size() && !carried.empty(); ++d) exchanged[d] += of.carry(fences, carried, d);
     if (!timed) return;
     of.wait();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -199,6 +227,74 @@ class DistributedRun {
     return rows;
   }
 
+  // What a device computes on its carrier, or on its queue if that is all, and what on its queue beside it.
+  struct Order {
+    std::vector<engine::Slab> first;
+    std::optional<engine::Slab> rest;
+  };
+
+  // Outputs whose rows go on as soon as they are there. Not those that somebody else may write before the next run, and
+  // not where the calls for it take longer than what they hide.
+  std::vector<DistributedArray> to_carry(const std::vector<DistributedArray>& outputs) const {
+    constexpr double least_nanoseconds = 50'000;  // of a run
+    const DeviceGroup::Impl& of = group_.impl();
+    std::vector<DistributedArray> found;
+    if (of.carriers.empty()) return found;
+    for (const DistributedArray& output : outputs) {
+      const DistributedArray::Impl& array = output.impl();
+      const auto bytes = static_cast<double>(array.shares.front().own.count() * array.row_bytes());
+      const bool long_enough = 2 * bytes >= least_nanoseconds * of.device(0)->limits().bandwidth;
+      if (array.read_around && !array.handed_out && long_enough) found.push_back(output);
+    }
+    return found;
+  }
+
+  // The rows that others read apart, where the other ones are many and no kernel writes into a part that is not its
+  // own.
+  Order order_of(const engine::DeviceExecutable& program, const engine::Slab& all,
+                 const std::vector<DistributedArray>& outputs, const std::vector<DistributedArray>& carried,
+                 std::size_t device) const {
+    const Order at_once{{all}, {}};
+    if (carried.empty()) return at_once;
+    // Arrays of the host would be taken up again for every slab.
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      if (in_shares(inputs_[k]) == nullptr && given_[k].rank() > 0) return at_once;
+    i64 multiple = 1;
+    for (const lower::DeviceKernel& kernel : program.program().kernels)
+      multiple = std::max(multiple, kernel.row_multiple);
+    enum : std::size_t { first, rest, last };
+    std::array<std::vector<RowRange>, 3> parts;  // of every output
+    for (const DistributedArray& output : outputs) {
+      const RowRange own = output.impl().shares[device].own;
+      RowRange inside = own;
+      const bool goes = std::any_of(carried.begin(), carried.end(),
+                                    [&](const DistributedArray& c) { return &c.impl() == &output.impl(); });
+      if (goes) {
+        const DistributedArray::Impl::Around around = output.impl().read_by_others(device);
+        if (!around.first.empty()) inside.first = base::round_up(around.first.last, multiple);
+        if (!around.last.empty()) inside.last = around.last.first / multiple * multiple;
+      }
+      if (inside.count() < own.count() / 4 * 3) return at_once;
+      parts[first].push_back({own.first, inside.first});
+      parts[rest].push_back(inside);
+      parts[last].push_back({inside.last, own.last});
+    }
+    std::array<engine::Slab, 3> slabs;
+    i64 rows = 0, rows_at_once = 0;  // kernels compute some again for what others compute of them
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      slabs[p] = engine::slab(program.program(), program.plan().graph, parameters_,
+                              [&](std::size_t o, i64) { return parts[p][o]; });
+      for (std::size_t o = 0; o < outputs.size(); ++o)
+        if (const RowRange written = rows_written(program, slabs[p], o);
+            !written.empty() && !(around(parts[p][o], written) == parts[p][o]))
+          return at_once;
+      for (const RowRange computed : slabs[p].computed) rows += computed.count();
+    }
+    for (const RowRange computed : all.computed) rows_at_once += computed.count();
+    if (rows > rows_at_once + rows_at_once / 20) return at_once;
+    return {{std::move(slabs[first]), std::move(slabs[last])}, std::move(slabs[rest])};
+  }
+
   // With room for what is written and for the rows that the inputs of the same shape have come to: what goes on from
   // step to step needs them.
   std::vector<DistributedArray> make_outputs(const std::vector<std::vector<RowRange>>& written) const {
@@ -209,6 +305,9 @@ class DistributedRun {
         if (const DistributedArray* from = in_shares(input); from != nullptr && from->shape() == shapes_[o])
           for (std::size_t d = 0; d < room.size(); ++d) room[d] = around(room[d], from->impl().shares[d].lying);
       outputs.emplace_back(DistributedArray::Impl::make(group_, impl_.outputs[o].format, shapes_[o], room));
+      for (const DistributedInput& input : inputs_)
+        if (const DistributedArray* from = in_shares(input); from != nullptr && from->shape() == shapes_[o])
+          outputs.back().impl().read_around = outputs.back().impl().read_around || from->impl().read_around;
     }
     return outputs;
   }
@@ -234,7 +333,7 @@ class DistributedRun {
   }
 
   void compute(const engine::DeviceExecutable& program, const engine::Slab& slab,
-               const std::vector<DistributedArray>& outputs, std::size_t device) const {
+               const std::vector<DistributedArray>& outputs, std::size_t device, run::gpu::Queue& queue) const {
     std::vector<Array> from, to;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       const DistributedArray* one = in_shares(inputs_[k]);
@@ -247,7 +346,7 @@ class DistributedRun {
     }
     const bool any = std::any_of(slab.results.begin(), slab.results.end(), [](RowRange r) { return !r.empty(); });
     if (!any) return;
-    Bound bound(program, parameters_, *group_.impl().queues[device], slab, from, to);
+    Bound bound(program, parameters_, queue, slab, from, to);
     bound.upload(from, to);
     bound.launch(options_);
   }

@@ -80,6 +80,7 @@ class CudaDevice : public gpu::Device {
   }
 
   std::unique_ptr<gpu::Queue> queue() override { return std::make_unique<CudaQueue>(core_); }
+  std::unique_ptr<gpu::Queue> urgent_queue() override { return std::make_unique<CudaQueue>(core_, true); }
   std::unique_ptr<gpu::Queue> queue_on(void* native) override {
     return std::make_unique<CudaQueue>(core_, static_cast<Stream>(native));
   }

@@ -179,6 +179,8 @@ struct PoolAccess {  // CUmemAccessDesc
 // Of several devices, all or none.
 #define TESSERA_CUDA_PEERS(X)                                                                  \
   X(stream_wait, "cuStreamWaitEvent", (Stream, Event, unsigned))                               \
+  X(stream_create_urgent, "cuStreamCreateWithPriority", (Stream*, unsigned, int))              \
+  X(stream_priorities, "cuCtxGetStreamPriorityRange", (int*, int*))                            \
   X(peer_copy, "cuMemcpyPeerAsync", (Address, Context, Address, Context, std::size_t, Stream)) \
   X(peer_can, "cuDeviceCanAccessPeer", (int*, Ordinal, Ordinal))                               \
   X(peer_enable, "cuCtxEnablePeerAccess", (Context, unsigned))                                 \

@@ -79,10 +79,17 @@ const Block& block_of(const gpu::Memory& memory) {
   return *block;
 }
 
-CudaQueue::CudaQueue(Core& core) : core_(core), most_pitch_(core.attribute(max_pitch, INT32_MAX)) {
+CudaQueue::CudaQueue(Core& core, bool urgent) : core_(core), most_pitch_(core.attribute(max_pitch, INT32_MAX)) {
   core_.require_open();
   const Current current(core_);
-  core_.check(core_.driver.stream_create(&stream_, stream_non_blocking), "making a queue");
+  const Driver& d = core_.driver;
+  if (urgent && d.peers) {
+    int least = 0, greatest = 0;  // which is the lesser number
+    core_.check(d.stream_priorities(&least, &greatest), "asking for priorities");
+    core_.check(d.stream_create_urgent(&stream_, stream_non_blocking, greatest), "making a queue");
+  } else {
+    core_.check(d.stream_create(&stream_, stream_non_blocking), "making a queue");
+  }
   core_.add(this);
 }
 

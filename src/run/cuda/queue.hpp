@@ -19,7 +19,7 @@ namespace tessera::run::cuda {
 
 class CudaQueue : public gpu::Queue, private Holder {
  public:
-  explicit CudaQueue(Core&);
+  explicit CudaQueue(Core&, bool urgent = false);
   CudaQueue(Core&, Stream of_somebody_else);
   ~CudaQueue() override;
 

@@ -155,6 +155,8 @@ class Device {
   virtual std::shared_ptr<Module> load(const std::string& source, Arithmetic) = 0;
   virtual std::shared_ptr<Memory> allocate(i64 bytes) = 0;  // at a multiple of 256
   virtual std::unique_ptr<Queue> queue() = 0;
+  // One whose blocks come before those of other queues that have not begun, where the device can.
+  virtual std::unique_ptr<Queue> urgent_queue() { return queue(); }
   // Into a queue of somebody else, which outlives it: a CUstream. Throws Error(argument) where there is no such thing.
   virtual std::unique_ptr<Queue> queue_on(void* native) = 0;
   // May copies between this device and the other one go directly, over a link of theirs or the bus? Asked for once,
