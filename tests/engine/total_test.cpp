@@ -8,7 +8,9 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "data/element.hpp"
 #include "tessera/program.hpp"
@@ -82,6 +84,11 @@ TEST(Totals, OfPartsHaveTheBitsOfTheWhole) {
             for (i64 at = begin, next = 0; at < end; at = next) {
               next = std::min<i64>(end, at + 1 + static_cast<i64>(random() % 9000));
               part.add(list.region(std::vector<i64>{at}, std::vector<i64>{next}));
+              if (random() % 4 != 0) continue;
+              // Another run goes on with it.
+              PartOfTotal another(op, type, begin, end);
+              ASSERT_TRUE(another.restore(part.state()));
+              std::swap(part, another);
             }
             parts.push_back(part.bytes());
           }
@@ -90,6 +97,23 @@ TEST(Totals, OfPartsHaveTheBitsOfTheWhole) {
       }
     }
   }
+}
+
+TEST(PartOfTotal, GoesOnWithItsOwnStateAlone) {
+  std::mt19937 random(3);
+  PartOfTotal part(Op::whole_sum, E::f32, 100, 90'000);
+  part.add(random_list(E::f32, 70'001, random, false));
+  const std::vector<std::byte> state = part.state();
+  EXPECT_FALSE(PartOfTotal(Op::whole_sum, E::f32, 100, 90'001).restore(state));
+  EXPECT_FALSE(PartOfTotal(Op::whole_sum, E::f32, 0, 90'000).restore(state));
+  for (std::size_t n = 0; n < state.size(); n += n < 4000 ? 1 : 997) {
+    PartOfTotal another(Op::whole_sum, E::f32, 100, 90'000);
+    EXPECT_FALSE(another.restore(std::span(state).first(n))) << n;
+    EXPECT_EQ(another.state(), PartOfTotal(Op::whole_sum, E::f32, 100, 90'000).state());
+  }
+  PartOfTotal another(Op::whole_sum, E::f32, 100, 90'000);
+  EXPECT_TRUE(another.restore(state));
+  EXPECT_EQ(another.state(), state);
 }
 
 }  // namespace

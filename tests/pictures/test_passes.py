@@ -1,7 +1,9 @@
 """Totals and loops with a test in pieces: programs of the zoo that have some, and the example, as files by region. Whatever
 takes all of an image goes over it once more; the bits are those of a run in memory."""
 
+import os
 import re
+import shutil
 import signal
 import time
 
@@ -156,12 +158,17 @@ def test_memory_is_kept_by_loops(tessera, numbers):
     assert list(tessera.folder.glob("x.npy*")) == [tessera.folder / "x.npy"]
 
 
-def test_what_stops_passes_leaves_nothing(tessera, numbers):
-    numpy.save(tessera.folder / "a.npy", numbers.random((3000, 4100), dtype="float32") * 60)
-    steps = ["-p", "noise=1000", "-p", "most=120"]  # all of them, which take several seconds
-    words = ["run", SOURCE / "examples" / "perona_malik.forma", "a.npy", *steps, "--memory", "200MiB", "-q", "-o", "x.npy"]
+def perona_malik(tessera, numbers, steps):
+    """An image, and the words that run so many steps of it."""
+    numpy.save(tessera.folder / "a.npy", numbers.random((2000, 2100), dtype="float32") * 60)
+    steps = ["-p", "noise=1000", "-p", f"most={steps}"]  # all of them
+    return ["run", SOURCE / "examples" / "perona_malik.forma", "a.npy", *steps, "--memory", "120MiB", "-o", "x.npy"]
+
+
+def test_what_stops_passes_leaves_what_resume_goes_on_with(tessera, numbers):
+    words = perona_malik(tessera, numbers, 300)  # which takes several seconds
     for how in (signal.SIGINT, signal.SIGKILL):
-        process = start(tessera, *words)
+        process = start(tessera, *words, "-q")
         while process.poll() is None and not (tessera.folder / "x.npy.journal").exists():
             time.sleep(0.005)
         time.sleep(0.3)
@@ -169,6 +176,96 @@ def test_what_stops_passes_leaves_nothing(tessera, numbers):
         process.communicate()
         assert process.returncode in (130, -signal.SIGKILL)
         left = {path.name for path in tessera.folder.iterdir()} - {"a.npy"}
-        assert left <= {"x.npy.partial", "x.npy.journal"}, left
+        assert left <= {"x.npy.partial", "x.npy.journal", "x.npy.passes"}, left
     tessera(*words, "--resume")
     assert {path.name for path in tessera.folder.iterdir()} == {"a.npy", "x.npy"}
+
+
+def passes_done(tessera, name="x.npy"):
+    record = tessera.folder / f"{name}.passes" / "record"
+    return record.read_text().count("\npass ") if record.exists() else 0
+
+
+def killed(tessera, words, least, name="x.npy"):
+    """Killed as soon as so many passes are done."""
+    if "--resume" not in words:
+        shutil.rmtree(tessera.folder / f"{name}.passes", ignore_errors=True)
+    process = start(tessera, *words)
+    while process.poll() is None and passes_done(tessera, name) < least:
+        time.sleep(0.002)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    return passes_done(tessera, name)
+
+
+def test_a_loop_goes_on_where_it_was_killed(tessera, numbers):
+    words = perona_malik(tessera, numbers, 80)
+    tessera(*words, "-q")
+    (tessera.folder / "x.npy").rename(tessera.folder / "whole.npy")
+    done = 0
+    for least in (3, 7, 20, 41):
+        before = done
+        done = killed(tessera, [*words, "--resume"], least)
+        assert done >= max(before, least)
+    said = tessera(*words, "--resume").stderr
+    assert f"passes that are done already: {done}\n" in said and "80 of 80 iterations" in said
+    assert (tessera.folder / "x.npy").read_bytes() == (tessera.folder / "whole.npy").read_bytes()
+    assert not (tessera.folder / "x.npy.passes").exists()
+
+
+def test_other_work_is_noticed_between_passes(tessera, numbers):
+    words = perona_malik(tessera, numbers, 80)
+    tessera(*words, "-q")
+    (tessera.folder / "x.npy").rename(tessera.folder / "whole.npy")
+    killed(tessera, words, 3)
+    error = tessera(*words, "-p", "contrast=11", "--resume", status=2).stderr
+    assert "was begun by other work" in error and "without --resume" in error
+    (tessera.folder / "a.npy").touch()
+    assert "was begun by other work" in tessera(*words, "--resume", status=2).stderr
+    # An image that is gone: all passes begin again.
+    done = killed(tessera, words, 3)
+    assert done >= 3
+    next((tessera.folder / "x.npy.passes").glob("*-*")).unlink()
+    said = tessera(*words, "--resume").stderr
+    assert "done already" not in said
+    assert (tessera.folder / "x.npy").read_bytes() == (tessera.folder / "whole.npy").read_bytes()
+    # What runs in memory leaves nothing of it.
+    killed(tessera, words, 3)
+    tessera(*words[:-4], "-q", "-o", "x.npy")
+    assert not (tessera.folder / "x.npy.passes").exists()
+
+
+@pytest.mark.parametrize("program", ["totals", "colours", "steps"])
+def test_kills_at_any_moment(tessera, numbers, program):
+    """TESSERA_KILLS=70 kills each so often."""
+    if program == "colours":
+        numpy.save(tessera.folder / "a.npy", numbers.random((1500, 1700, 3), dtype="float32") * 60)
+        words = ["run", SOURCE / "examples" / "perona_malik.forma", "a.npy", "-p", "noise=1000", "-p", "most=9", "--axes", "yxc"]
+    elif program == "steps":
+        (tessera.folder / "p.forma").write_text(HEAT)
+        numpy.save(tessera.folder / "a.npy", numbers.random((160, 300, 310), dtype="float32"))
+        words = ["run", "p.forma", "a.npy"]
+    else:
+        (tessera.folder / "p.forma").write_text(
+            "stencil off(vector#2 float X, float m) { return (X - m) * (X - m); } "
+            "stencil by(vector#2 float X, float m, float s) { return (X@[-1,0] + X@[1,1] - m) / s; } "
+            "stencil over(vector#2 float X, float m) { return X / m; } parameter M, N; vector#2 float a[M,N]; "
+            "m = mean(a); v = mean(off(a, m)); n = by(a:mirror, m, v); return r = over(n, max(n)), low = min(n);"
+        )
+        numpy.save(tessera.folder / "a.npy", (numbers.standard_normal((5200, 3100)) * 40).astype("f4"))
+        words = ["run", "p.forma", "a.npy", "-o", "low=low.npy"]
+    result = "r=" if program == "totals" else ""
+    tessera(*words, "-q", "-o", f"{result}whole.npy")
+    words += ["--resume", "--memory", SMALL, "-q", "-o", f"{result}x.npy"]
+    began = time.monotonic()
+    tessera(*words)
+    length = time.monotonic() - began
+    for _ in range(int(os.environ.get("TESSERA_KILLS", "4"))):
+        process = start(tessera, *words)
+        time.sleep(numbers.uniform(0, length))
+        process.kill()
+        process.communicate()
+    tessera(*words)
+    assert (tessera.folder / "x.npy").read_bytes() == (tessera.folder / "whole.npy").read_bytes()
+    assert not list(tessera.folder.glob("*.passes"))

@@ -6,15 +6,20 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #include "pieces/conveyor.hpp"
 #include "pieces/grid.hpp"
 #include "pieces/journal.hpp"
+#include "pieces/pass_record.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::pieces {
@@ -326,6 +331,114 @@ TEST_F(Journals, CutShortAnywhereNameWholeLinesAlone) {
           static_cast<i64>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(cut), '\n')) - 2;
       for (i64 k = 0; k < 20; ++k) EXPECT_EQ(journal.is_done(3 * k), k < lines) << cut << " " << k;
     }
+}
+
+class PassRecords : public Journals {
+ protected:
+  static constexpr const char* pieces = "8x40";
+  std::string folder() const { return path_ + ".passes"; }
+  void make(const std::string& image, i64 bytes) const {
+    std::ofstream(folder() + "/" + image) << std::string(static_cast<std::size_t>(bytes), 'x');
+  }
+  // Two passes, and four pieces of a third one.
+  void begin() const {
+    PassRecord record(path_);
+    record.begin(work(1), false);
+    make("0-0", 64);
+    record.add({1.5}, {{"0-0", 64}});
+    make("1-0", 32);
+    record.add({-0.0, std::nan("")}, {{"0-0", 64}, {"1-0", 32}});
+    record.set_under_way(pieces, {4, {{std::byte{1}, std::byte{254}}, {}}, {{"0-0", 64}, {"1-0", 32}}});
+  }
+  // Passes, and pieces, with which a run of the same work goes on.
+  std::pair<i64, i64> left() const {
+    PassRecord record(path_);
+    record.begin(work(1), true);
+    return {record.done(), record.under_way(pieces).pieces};
+  }
+};
+
+TEST_F(PassRecords, RememberNumbersAndPieces) {
+  begin();
+  PassRecord record(path_);
+  record.begin(work(1), true);
+  ASSERT_EQ(record.done(), 2);
+  EXPECT_EQ(record.numbers(0), std::vector<double>{1.5});
+  EXPECT_TRUE(std::signbit(record.numbers(1).at(0)) && std::isnan(record.numbers(1).at(1)));
+  const PassRecord::UnderWay state = record.under_way(pieces);
+  EXPECT_EQ(state.pieces, 4);
+  EXPECT_EQ(state.totals.at(0), (std::vector<std::byte>{std::byte{1}, std::byte{254}}));
+  EXPECT_EQ(state.images.size(), 2U);
+  EXPECT_EQ(record.under_way("9x40").pieces, 0);
+  record.add({}, {});
+  EXPECT_EQ(record.under_way(pieces).pieces, 0);  // of the pass before
+  EXPECT_EQ(left(), std::pair(i64{3}, i64{0}));
+  record.remove();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(PassRecords, OfOtherWorkAreRefused) {
+  begin();
+  EXPECT_THROW(PassRecord(path_).begin(work(2), true), Error);
+  EXPECT_EQ(left(), std::pair(i64{2}, i64{4}));
+  PassRecord again(path_);
+  again.begin(work(2), false);
+  EXPECT_EQ(again.done(), 0);
+  EXPECT_FALSE(std::filesystem::exists(folder() + "/0-0"));
+  // One of which nothing is done is of any work.
+  PassRecord(path_).begin(work(3), true);
+}
+
+TEST_F(PassRecords, OfAnotherStartOfTheMachineCountAsNothing) {
+  begin();
+  std::ifstream file(folder() + "/record");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t at = text.find('-');
+  text[at + 1] = text[at + 1] == '0' ? '1' : '0';
+  std::ofstream(folder() + "/record") << text;
+  EXPECT_EQ(left(), std::pair(i64{0}, i64{0}));
+}
+
+TEST_F(PassRecords, WithoutTheirImagesCountAsNothing) {
+  begin();
+  std::filesystem::remove(folder() + "/1-0");
+  EXPECT_EQ(left(), std::pair(i64{0}, i64{0}));
+  begin();
+  std::filesystem::resize_file(folder() + "/0-0", 63);
+  EXPECT_EQ(left(), std::pair(i64{0}, i64{0}));
+}
+
+TEST_F(PassRecords, CutShortOrDamagedAnywhereHaveWholeLinesAlone) {
+  begin();
+  const auto text_of = [&](const char* name) {
+    std::ifstream file(folder() + "/" + name);
+    return std::string((std::istreambuf_iterator<char>(file)), {});
+  };
+  const std::string record = text_of("record"), under_way = text_of("under_way");
+  for (const bool damaged : {false, true})
+    for (std::size_t n = 0; n < record.size(); ++n) {
+      begin();
+      std::string text = damaged ? record : record.substr(0, n);
+      if (damaged) text[n] = text[n] == '7' ? '8' : '7';
+      std::ofstream(folder() + "/record") << text;
+      i64 passes = 0, some = 0;
+      try {
+        std::tie(passes, some) = left();
+      } catch (const Error&) {  // of other work
+        EXPECT_TRUE(damaged);
+      }
+      EXPECT_LT(passes, 2);
+      EXPECT_EQ(some, 0);
+    }
+  for (std::size_t n = 0; n < under_way.size(); ++n) {
+    begin();
+    std::ofstream(folder() + "/under_way") << under_way.substr(0, n);
+    EXPECT_EQ(left(), std::pair(i64{2}, i64{0})) << n;
+    std::string text = under_way;
+    text[n] = text[n] == '7' ? '8' : '7';
+    std::ofstream(folder() + "/under_way") << text;
+    EXPECT_EQ(left(), std::pair(i64{2}, i64{0})) << n;
+  }
 }
 
 }  // namespace

@@ -163,8 +163,19 @@ class PieceWork::Work {
     run::cpu::end_idle_compilers();  // all code is made
     std::vector<std::vector<Source>> sources(results_.size());
     const bool all_done = std::ranges::all_of(results_, [](const auto& result) { return result->is_done(); });
+    // Where ranks differ in what they have done, they begin again.
+    std::optional<pieces::PassRecord> record;
+    if (!passes_->body().empty() && agreement_.ranks().size() == 1)
+      record.emplace(run_.destinations.files.front());
+    else if (first_)
+      pieces::PassRecord::remove(run_.destinations.files.front());
     if (!passes_->body().empty() && !all_done) {
-      sources = run_passes(pass_run(), plan);
+      PassRun run = pass_run();
+      if (record) {
+        record->begin(identity_of(plan), run_.settings.resume);
+        run.record = &*record;
+      }
+      sources = run_passes(run, plan);
       for (std::size_t k = 0; k < results_.size(); ++k)
         exchange(agreement_, results_[k]->program(), sources[k], [&](int rank) { return results_[k]->reads_of(rank); });
     }
@@ -175,6 +186,7 @@ class PieceWork::Work {
     }
     if (first_)
       for (const auto& result : results_) result->commit();
+    if (record) record->remove();
     agreement_.step();
     for (const auto& result : results_) result->tell_of_values();
   }
@@ -365,6 +377,14 @@ class PieceWork::Work {
     hasher.text(run_.settings.output.compression).number(run_.settings.output.levels);
     hasher.text(run_.settings.output.chunk).text(run_.settings.output.shard);
     for (const std::string& file : run_.destinations.files) hasher.text(file);
+    return hasher.finish();
+  }
+
+  // Of passes: what is done of one in other pieces is none of this.
+  base::Digest identity_of(const PassPlan& plan) const {
+    base::Hasher hasher;
+    hasher.text(base::to_hex(identity(true))).number(static_cast<i64>(plan.passes.size()));
+    for (const auto& pass : plan.passes) hasher.text(pass ? to_string(pass->pieces.grid.piece) : "");
     return hasher.finish();
   }
 

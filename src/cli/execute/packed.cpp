@@ -16,6 +16,7 @@
 #include "cli/tell.hpp"
 #include "io/image.hpp"
 #include "pieces/journal.hpp"
+#include "pieces/pass_record.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
@@ -104,6 +105,7 @@ void take_leftovers_away(const std::string& path) {
   if (!journal) return;
   try {
     io::discard_partial(path);
+    pieces::PassRecord::remove(path);
     journal->remove();
   } catch (const Error& error) {
     tell("note: what an earlier run has begun stays: {}\n", error.what());

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -87,11 +89,79 @@ pieces::Chosen rows_for(const Pass& pass, const PieceProgram& program, const Reg
   }
 }
 
+// Passes over images that run one after the other, of all lanes, and the images that they make.
+class Making {
+ public:
+  explicit Making(const PassRun& run) : record_(run.record), beside_(run.run.destinations.files.front()) {}
+
+  pieces::PassRecord* record() const { return record_; }
+  // Has an earlier run done the next one?
+  bool is_done() const { return record_ != nullptr && next_ < record_->done(); }
+  const std::vector<double>& numbers() const { return record_->numbers(next_); }
+
+  // An image that the next one writes.
+  std::shared_ptr<io::Scratch> image(std::size_t output, const Format& format, const Shape& shape) {
+    if (record_ == nullptr) return std::make_shared<io::Scratch>(beside_, format, shape);
+    const std::string path = record_->path(fmt::format("{}-{}", next_, output));
+    auto image = std::make_shared<io::Scratch>(io::Scratch::Kept{path}, format, shape);
+    images_.push_back({image->path(), element_count(shape) * static_cast<i64>(format.size()), image});
+    return image;
+  }
+
+  // How far the next one is, as it goes on.
+  pieces::PassRecord::UnderWay under_way(const std::string& pieces) const {
+    return record_ == nullptr ? pieces::PassRecord::UnderWay() : record_->under_way(pieces);
+  }
+  void tell_under_way(const std::string& pieces, i64 done, const std::vector<engine::PartOfTotal>& totals) {
+    constexpr std::chrono::milliseconds least{200};
+    constexpr int share = 20;  // of the time
+    const auto now = std::chrono::steady_clock::now();
+    if (record_ == nullptr || now - told_ < std::max<std::chrono::nanoseconds>(least, share * took_)) return;
+    pieces::PassRecord::UnderWay state{done, {}, there()};
+    for (const engine::PartOfTotal& total : totals) state.totals.push_back(total.state());
+    record_->set_under_way(pieces, state);
+    told_ = std::chrono::steady_clock::now();
+    took_ = told_ - now;
+  }
+  // The next one is done, and is the next one no more.
+  void end(const std::vector<double>& numbers) {
+    if (record_ != nullptr && !is_done()) record_->add(numbers, there());
+    ++next_;
+  }
+  // Files of images that nobody has are taken away.
+  void tidy() {
+    std::erase_if(images_, [](const Named& named) {
+      return named.image.expired() && (std::filesystem::remove(named.path), true);
+    });
+  }
+
+ private:
+  struct Named {
+    std::string path;
+    i64 bytes = 0;
+    std::weak_ptr<io::Scratch> image;
+  };
+  std::vector<pieces::PassRecord::Image> there() const {
+    std::vector<pieces::PassRecord::Image> all;
+    for (const Named& named : images_)
+      if (!named.image.expired()) all.push_back({std::filesystem::path(named.path).filename().string(), named.bytes});
+    return all;
+  }
+
+  pieces::PassRecord* record_;
+  std::string beside_;
+  i64 next_ = 0;
+  std::vector<Named> images_;
+  std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
+  std::chrono::nanoseconds took_{0};
+};
+
 // Of one lane.
 class Runner {
  public:
-  Runner(const PassRun& run, const PassPlan& plan, std::size_t lane)
+  Runner(const PassRun& run, const PassPlan& plan, Making& making, std::size_t lane)
       : run_(run),
+        making_(making),
         agreement_(run.run.agreement),
         ranks_(agreement_.ranks()),
         plan_(plan),
@@ -113,7 +183,10 @@ class Runner {
 
  private:
   void statements(const std::vector<host::Statement>& list) {
-    for (const host::Statement& s : list) std::visit([&](const auto& one) { statement(one); }, s);
+    for (const host::Statement& s : list) {
+      std::visit([&](const auto& one) { statement(one); }, s);
+      making_.tidy();
+    }
   }
 
   // Memory is taken where a pass writes to an array that has none.
@@ -148,6 +221,12 @@ class Runner {
     });
     const i64 row = element_count(shape) / shape[0];
     const Region rows = own(ranks_.rank());
+    if (!by_all && making_.is_done()) {
+      make_images(pass, program);
+      const std::vector<double> numbers = making_.numbers();
+      for (std::size_t k = 0; k < pass.reductions.size(); ++k) keep(pass, program, k, numbers.at(k));
+      return making_.end(numbers);
+    }
     std::vector<engine::PartOfTotal> totals;
     for (const ir::Reduction& r : pass.reductions)
       totals.emplace_back(r.op, program.formats()[r.output].scalar, rows.begin[0] * row, rows.end[0] * row);
@@ -163,23 +242,28 @@ class Runner {
     } else {
       go(*plan_.passes[s.part], pass, program, totals, exchange);
     }
+    std::vector<double> numbers;
     for (std::size_t k = 0; k < totals.size(); ++k) {
       const ir::Reduction& r = pass.reductions[k];
       std::vector<ranks::Bytes> parts = {totals[k].bytes()};
       if (!by_all) parts = agreement_.all_gather(std::move(parts.front()));
-      keep(r, program.formats()[r.output].scalar, parts);
+      numbers.push_back(engine::PartOfTotal::value(r.op, program.formats()[r.output].scalar, parts));
+      keep(pass, program, k, numbers.back());
     }
+    if (!by_all) making_.end(numbers);
   }
 
   static void take(const Pass& pass, std::vector<engine::PartOfTotal>& totals, const Arrays& results) {
     for (std::size_t k = 0; k < totals.size(); ++k) totals[k].add(results[pass.reductions[k].output]);
   }
 
-  // The number in the type of the stage that it is.
-  void keep(const ir::Reduction& r, ElementType image, const std::vector<ranks::Bytes>& parts) {
+  // The number of a reduction, in the type of the stage that it is.
+  void keep(const Pass& pass, const PieceProgram& program, std::size_t reduction, double total) {
+    const ir::Reduction& r = pass.reductions[reduction];
+    const ElementType image = program.formats()[r.output].scalar;
     const host::Array& array = run_.passes.arrays()[r.place];
     const ElementType type = array.format.scalar;
-    const double value[] = {engine::PartOfTotal::value(r.op, image, parts)};
+    const double value[] = {total};
     const double number = ir::evaluate(ir::Op::convert, type, ir::whole_type(r.op, image), value);
     const Array one(array.format, Shape(array.extents.size(), 1));
     store_element(type, one.as<std::byte>(), number);
@@ -197,21 +281,36 @@ class Runner {
     return true;
   }
 
-  void go(const PlannedPass& planned, const Pass& pass, const PieceProgram& program,
-          std::vector<engine::PartOfTotal>& totals, Exchange& exchange) {
+  void make_images(const Pass& pass, const PieceProgram& program) {
     for (std::size_t o = 0; o < pass.outputs.size(); ++o) {
       if (!pass.outputs[o]) continue;
       std::vector<std::shared_ptr<io::Scratch>>& images = arrays_[*pass.outputs[o]].images;
-      if (images.empty())
-        images = {
-            std::make_shared<io::Scratch>(run_.run.destinations.files.front(), program.formats()[o], program.result())};
+      if (images.empty()) images = {making_.image(o, program.formats()[o], program.result())};
     }
+  }
+
+  // Pieces that an earlier run has done of the next pass, and what its totals have come to.
+  i64 go_on(const std::string& pieces, std::vector<engine::PartOfTotal>& totals) {
+    const pieces::PassRecord::UnderWay state = making_.under_way(pieces);
+    std::vector<engine::PartOfTotal> restored = totals;
+    if (state.totals.size() != totals.size()) return 0;
+    for (std::size_t k = 0; k < totals.size(); ++k)
+      if (!restored[k].restore(state.totals[k])) return 0;
+    totals = std::move(restored);
+    return state.pieces;
+  }
+
+  void go(const PlannedPass& planned, const Pass& pass, const PieceProgram& program,
+          std::vector<engine::PartOfTotal>& totals, Exchange& exchange) {
     const auto& [grid, memory] = planned.pieces;
+    const std::string in_pieces = to_string(grid.piece);
+    const i64 first = go_on(in_pieces, totals);
+    make_images(pass, program);
     keep_chunks(program.sources(), run_.room.memory - memory, memory);
     // What lies inside comes first, while rows are on their way. (Totals take pieces in their order.)
     const bool apart = totals.empty() && ranks_.size() > 1;
     std::vector<i64> inside, at_edges;
-    for (i64 k = 0, count = grid.piece.empty() ? 0 : grid.count(); k < count; ++k)
+    for (i64 k = first, count = grid.piece.empty() ? 0 : grid.count(); k < count; ++k)
       (apart && is_inside(grid.box(k), program) ? inside : at_edges).push_back(k);
     pieces::Buffers buffers;
     std::optional<base::ProgressBar> bar;
@@ -219,7 +318,7 @@ class Runner {
     if (!settings.quiet && !settings.of_several && !grid.piece.empty()) bar.emplace(planned.name, grid.count());
     agreement_.part();
     pieces::Shares shares(agreement_, [](const std::vector<i64>&) {});
-    i64 before = 0;
+    i64 before = first, written = first;
     const auto all_of = [&](const std::vector<i64>& list) {
       pieces::convey(list,
                      {.read = [&](i64 k) { return program.read(grid.box(k), buffers); },
@@ -236,6 +335,7 @@ class Runner {
                             for (std::size_t o = 0; o < pass.outputs.size(); ++o)
                               if (pass.outputs[o]) arrays_[*pass.outputs[o]].images.front()->write(grid.box(k), out[o]);
                             take(pass, totals, out);
+                            making_.tell_under_way(in_pieces, ++written, totals);
                           },
                       .done =
                           [&](i64 done) {
@@ -255,6 +355,7 @@ class Runner {
   }
 
   const PassRun& run_;
+  Making& making_;
   ranks::Agreement& agreement_;
   ranks::Ranks& ranks_;
   const PassPlan& plan_;
@@ -401,10 +502,23 @@ pieces::TooLittle least_of_passes(const PassRun& run) {
 }
 
 std::vector<std::vector<Source>> run_passes(const PassRun& run, const PassPlan& plan) {
-  if (!run.run.settings.quiet) tell("{}", plan.said);
-  auto all = Runner(run, plan, 0).run();
+  const bool quiet = run.run.settings.quiet;
+  if (!quiet) tell("{}", plan.said);
+  Making making(run);
+  const auto of_lane_number = [&](std::size_t lane) {
+    try {
+      return Runner(run, plan, making, lane).run();
+    } catch (const Error&) {
+      if (run.record != nullptr)
+        tell("note: passes that are done: {}; --resume goes on with the others\n", run.record->done());
+      throw;
+    }
+  };
+  if (run.record != nullptr && run.record->done() > 0 && !quiet)
+    tell("{}: passes that are done already: {}\n", run.run.label, run.record->done());
+  auto all = of_lane_number(0);
   for (std::size_t lane = 1; lane < run.run.inputs.lanes.inputs.size(); ++lane) {
-    auto of_lane = Runner(run, plan, lane).run();
+    auto of_lane = of_lane_number(lane);
     for (std::size_t pass = 0; pass < all.size(); ++pass) {
       for (std::size_t i = 0; i < all[pass].size(); ++i) {
         std::ranges::move(of_lane[pass][i].numbers, std::back_inserter(all[pass][i].numbers));

@@ -1,5 +1,6 @@
 // The passes of a program before those that write its results: totals of images, turns of loops. What lies between
-// them is in files without a name beside the first result.
+// them is in files beside the first result: without a name on several ranks, otherwise in the folder of a record, by
+// which a later run goes on.
 #pragma once
 
 #include <optional>
@@ -11,6 +12,7 @@
 #include "cli/execute/piece_program.hpp"
 #include "engine/passes/passes.hpp"
 #include "pieces/grid.hpp"
+#include "pieces/pass_record.hpp"
 #include "ranks/agreement.hpp"
 
 namespace tessera::cli {
@@ -35,6 +37,7 @@ struct PassRun {
   const engine::Passes& passes;
   const std::vector<i64>& parameters;
   Room room;
+  pieces::PassRecord* record = nullptr;  // of one rank
 };
 
 // What a pass reads, before others have made it.

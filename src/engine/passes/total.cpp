@@ -23,6 +23,17 @@ Lanes::Lanes(ir::Op whole, ElementType image)
   lanes_.fill(first_);
 }
 
+std::vector<double> Lanes::state() const {
+  std::vector<double> all(lanes_.begin(), lanes_.end());
+  all.push_back(static_cast<double>(count_));
+  return all;
+}
+
+void Lanes::restore(const std::vector<double>& state) {
+  std::copy_n(state.begin(), lanes_.size(), lanes_.begin());
+  count_ = static_cast<i64>(state.back());
+}
+
 void Lanes::clear() {
   lanes_.fill(first_);
   count_ = 0;
@@ -94,6 +105,8 @@ double Lanes::value() const {
 
 PartOfTotal::PartOfTotal(ir::Op whole, ElementType image, i64 first, i64 end)
     : piece_(whole, image),
+      first_(first),
+      last_(end),
       at_(first),
       begin_(std::min(base::ceil_divide(first, ir::elements_of_piece) * ir::elements_of_piece, end)),
       end_(std::max(begin_, end / ir::elements_of_piece * ir::elements_of_piece)) {}
@@ -131,10 +144,14 @@ void put(std::vector<std::byte>& to, const std::vector<double>& list) {
 
 constexpr int lists = 3;  // of a part, each behind its length
 
-std::vector<double> get(std::span<const std::byte>& from) {
+std::size_t length_of(std::span<const std::byte> list) {
   double count = 0;
-  std::memcpy(&count, from.data(), sizeof(double));
-  std::vector<double> list(static_cast<std::size_t>(count));
+  std::memcpy(&count, list.data(), sizeof(double));
+  return static_cast<std::size_t>(count);
+}
+
+std::vector<double> get(std::span<const std::byte>& from) {
+  std::vector<double> list(length_of(from));
   if (!list.empty()) std::memcpy(list.data(), from.data() + sizeof(double), list.size() * sizeof(double));
   from = from.subspan((list.size() + 1) * sizeof(double));
   return list;
@@ -148,6 +165,31 @@ std::vector<std::byte> PartOfTotal::bytes() const {
   put(all, pieces_);
   put(all, tail_);
   return all;
+}
+
+std::vector<std::byte> PartOfTotal::state() const {
+  std::vector<std::byte> all = bytes();
+  put(all, piece_.state());
+  put(all, {static_cast<double>(first_), static_cast<double>(last_), static_cast<double>(at_)});
+  return all;
+}
+
+bool PartOfTotal::restore(std::span<const std::byte> state) {
+  const std::size_t size = bytes_of_part(state);
+  std::span<const std::byte> from = state.first(size), rest = state.subspan(size);
+  const std::vector<double> now = piece_.state();
+  constexpr std::size_t of_range = 3;
+  if (size == 0 || rest.size() != (now.size() + of_range + 2) * sizeof(double)) return false;
+  if (length_of(rest) != now.size() || length_of(rest.subspan((now.size() + 1) * sizeof(double))) != of_range)
+    return false;
+  const std::vector<double> lanes = get(rest), range = get(rest);
+  if (range[0] != static_cast<double>(first_) || range[1] != static_cast<double>(last_)) return false;
+  head_ = get(from);
+  pieces_ = get(from);
+  tail_ = get(from);
+  piece_.restore(lanes);
+  at_ = static_cast<i64>(range[2]);
+  return true;
 }
 
 std::size_t PartOfTotal::bytes_of_part(std::span<const std::byte> bytes) {

@@ -22,6 +22,9 @@ class Lanes {
   // Together, in their order.
   double value() const;
   void clear();
+  // What lanes have taken, and how many elements: for another run to go on with.
+  std::vector<double> state() const;
+  void restore(const std::vector<double>& state);
 
  private:
   enum class Step { sum, min, max };
@@ -46,6 +49,10 @@ class PartOfTotal {
   PartOfTotal(ir::Op whole, ElementType image, i64 first, i64 end);
   // The next elements in the order of memory: of an array on the host.
   void add(const Array&);
+  // For another run on this kind of machine, which goes on with the same elements: false where that is no state of
+  // these.
+  std::vector<std::byte> state() const;
+  bool restore(std::span<const std::byte> state);
   // For a message to another process of this kind of machine.
   std::vector<std::byte> bytes() const;
   // Bytes of the part that begins there; 0 where none does, or not all of one. For what comes from outside.
@@ -54,8 +61,8 @@ class PartOfTotal {
   static double value(ir::Op whole, ElementType image, const std::vector<std::vector<std::byte>>& parts);
 
  private:
-  Lanes piece_;           // under way
-  i64 at_, begin_, end_;  // the next element; whole pieces
+  Lanes piece_;                          // under way
+  i64 first_, last_, at_, begin_, end_;  // all elements; the next one; whole pieces
   std::vector<double> head_, pieces_, tail_;
 };
 

@@ -31,17 +31,19 @@ struct Scratch::File {
   std::unique_ptr<FileWriter> writer;
   std::unique_ptr<FileReader> reader;
 
-  File(const std::string& path, const Format& format, const Shape& shape) {
+  File(const std::string& path, const Format& format, const Shape& shape, bool kept) {
     FileLayout layout{.format_name = "scratch", .element = format, .shape = rows(shape)};
     const std::string name = partial_name(path);
-    writer = create_raw(path, layout, "", {});
+    RegionWriteOptions how;
+    how.resume = kept;
+    writer = create_raw(path, layout, "", how);
     try {
       reader = open_raw(name, layout, {static_cast<i64>(format.size())}, {{name, 0}});
     } catch (...) {
-      std::filesystem::remove(name);
+      if (!kept) std::filesystem::remove(name);
       throw;
     }
-    std::filesystem::remove(name);
+    if (!kept) std::filesystem::remove(name);
   }
 
   static Shape rows(Shape shape) {
@@ -60,7 +62,10 @@ struct Scratch::File {
 };
 
 Scratch::Scratch(const std::string& beside, const Format& format, const Shape& shape)
-    : shape_(shape), file_(std::make_unique<File>(name_beside(beside), format, shape)) {}
+    : shape_(shape), file_(std::make_unique<File>(name_beside(beside), format, shape, false)) {}
+
+Scratch::Scratch(const Kept& kept, const Format& format, const Shape& shape)
+    : shape_(shape), path_(partial_name(kept.path)), file_(std::make_unique<File>(kept.path, format, shape, true)) {}
 
 Scratch::~Scratch() = default;
 
