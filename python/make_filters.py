@@ -16,7 +16,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parent / "tessera"
 FILES = {  # by what they do, so that no file is too long to read
-    "smooth": ("that smooth", ["gaussian", "box", "median", "bilateral"]),
+    "smooth": ("that smooth", ["gaussian", "box", "median", "bilateral", "nonlocal_means"]),
     "order": ("that choose by order", ["percentile", "rank"]),
     "detail": ("that show what changes", ["unsharp", "sobel", "laplacian", "canny", "harris"]),
     "frequency": ("of frequencies", ["lowpass", "highpass", "bandpass"]),
@@ -24,8 +24,9 @@ FILES = {  # by what they do, so that no file is too long to read
     "morphology": ("made of extremes", ["opening", "closing", "tophat", "blackhat", "morphological_gradient"]),
     "scale": (
         "of what is as large as a window or a sigma",
-        ["difference_of_gaussians", "laplacian_of_gaussian", "gaussian_derivative", "deviation", "local_contrast"],
+        ["difference_of_gaussians", "laplacian_of_gaussian", "gaussian_derivative", "structure_tensor"],
     ),
+    "local": ("that compare a point with its window", ["deviation", "local_contrast", "local_threshold", "sauvola"]),
     "levels": ("of how often grey values occur", ["equalize", "clahe", "otsu"]),
 }
 DEFAULT = {"border": "None", "kernel": "", "footprint": "None"}
@@ -51,6 +52,10 @@ FIRST = {  # the option that may be given without its name
     "morphological_gradient": ["radius"],
     "deviation": ["radius"],
     "local_contrast": ["radius"],
+    "local_threshold": ["radius"],
+    "sauvola": ["radius"],
+    "structure_tensor": ["row", "column"],
+    "nonlocal_means": ["strength"],
     "difference_of_gaussians": ["sigma"],
     "laplacian_of_gaussian": ["sigma"],
     "gaussian_derivative": ["derivative"],

@@ -6,15 +6,14 @@
 // They are the programs of filters/, compiled for the options that are given; docs/filters.md describes each. What
 // holds for all of them:
 //
-// - `image` is an array of rank 1 to 4 (canny, harris and clahe: 2), slowest dimension first, of scalars or of structs
-// whose
-//   fields have one type. Every field is filtered by itself, but where one is alpha: see Alpha. A device's array gives
-//   an array on that device.
+// - `image` is an array of rank 1 to 4 (canny, harris, clahe and nonlocal_means: 2; structure_tensor: 2 or 3), slowest
+//   dimension first, of scalars or of structs whose fields have one type. Every field is filtered by itself, but where
+//   one is alpha: see Alpha. A device's array gives an array on that device.
 // - The result has the type of the image, rounded half to even and clamped; derivatives and measures (sobel, laplacian,
 //   canny, harris, highpass, bandpass, deviation, local_contrast, difference_of_gaussians, laplacian_of_gaussian,
-//   gaussian_derivative) give float, or double of a double. `type` asks for another one. bool counts as uint8, 0 and 1.
-//   Arithmetic is in float, of int32, uint32 and double in double, and in `arithmetic` where that is given; median,
-//   percentile, rank, erode, dilate and what is made of these keep the type.
+//   gaussian_derivative, structure_tensor) give float, or double of a double. `type` asks for another one. bool counts
+//   as uint8, 0 and 1. Arithmetic is in float, of int32, uint32 and double in double, and in `arithmetic` where that is
+//   given; median, percentile, rank, erode, dilate and what is made of these keep the type.
 // - A border constant(k) continues the image in the type of the arithmetic: k need be no value of the image's type.
 // - gaussian, box, convolve and correlate take a `mask`: scalars of the image's shape, where the image lies, or of its
 //   last dimensions (one mask for all slices of a volume, for all volumes of a series), which say how certain each
@@ -267,6 +266,59 @@ struct ContrastOptions {  // of local_contrast
   RunOptions run = {};
 };
 
+struct LocalThresholdOptions {
+  PerAxis radius = 7;     // of the window, 2 radius + 1 points along each axis
+  double deviations = 0;  // standard deviations that the threshold is above the mean
+  double offset = 0;      // how far it is lowered, in values of the image
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
+struct SauvolaOptions {
+  PerAxis radius = 7;  // of the window, 2 radius + 1 points along each axis
+  double k = 0.2;      // how far the threshold is lowered where nothing varies, in the mean
+  double spread = 0;   // the largest standard deviation: 0 for half of the type's largest value, of floats 0.5
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
+struct StructureOptions {   // of structure_tensor, images of rank 2 and 3
+  int row = 0, column = 0;  // of the tensor: axes of the image, the slowest is 0
+  PerAxis sigma = 1.5;      // of the Gaussian, in points
+  double truncate = 3;
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
+struct NonlocalOptions {  // of nonlocal_means, images of rank 2
+  int search = 3;         // radius of the search window, in points
+  int patch = 2;          // radius of the surroundings that are compared, in points
+  double strength = 10;   // root of the mean squared difference of surroundings that count 1/e, in values of the image
+  double noise = 0;       // standard deviation of the noise, which differences are less by
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
+  RunOptions run = {};
+};
+
 // What a point becomes hangs on how often values occur in the image: bytes are counted one by one, other types in 65536
 // levels between the least and the greatest value. The result goes to the end of an integer's type, of floats to 1.
 struct LevelsOptions {  // of equalize and otsu
@@ -345,6 +397,14 @@ Array morphological_gradient(const Array& image, const WindowOptions& = {});
 Array deviation(const Array& image, const WindowOptions& = {});
 // (image - mean) / max(deviation, least)
 Array local_contrast(const Array& image, const ContrastOptions& = {});
+// White, the largest value of the type, 1 of floats, above a threshold that is taken from each point's window.
+Array local_threshold(const Array& image, const LocalThresholdOptions& = {});
+Array sauvola(const Array& image, const SauvolaOptions& = {});
+// A component of the tensor: the product of the gradients along two axes, as sobel has them, smoothed by a Gaussian.
+Array structure_tensor(const Array& image, const StructureOptions& = {});
+// The mean of a search window, in which a point counts the more, the more its surroundings are like those of the
+// middle.
+Array nonlocal_means(const Array& image, const NonlocalOptions& = {});
 Array difference_of_gaussians(const Array& image, const DifferenceOptions& = {});
 Array laplacian_of_gaussian(const Array& image, const SmoothedOptions& = {});
 Array gaussian_derivative(const Array& image, const DerivativeOptions& = {});

@@ -56,16 +56,16 @@ from tessera._filter_types import FilterInfo, OptionInfo, explain_filter, filter
 from tessera._filters_detail import canny, harris, laplacian, sobel, unsharp
 from tessera._filters_frequency import bandpass, highpass, lowpass
 from tessera._filters_levels import clahe, equalize, otsu
+from tessera._filters_local import deviation, local_contrast, local_threshold, sauvola
 from tessera._filters_morphology import blackhat, closing, morphological_gradient, opening, tophat
 from tessera._filters_order import percentile, rank
 from tessera._filters_scale import (
-    deviation,
     difference_of_gaussians,
     gaussian_derivative,
     laplacian_of_gaussian,
-    local_contrast,
+    structure_tensor,
 )
-from tessera._filters_smooth import bilateral, box, gaussian, median
+from tessera._filters_smooth import bilateral, box, gaussian, median, nonlocal_means
 from tessera._filters_window import convolve, correlate, dilate, erode
 from tessera._functions import (
     abs,
@@ -204,6 +204,7 @@ __all__ = [
     "laplacian",
     "laplacian_of_gaussian",
     "local_contrast",
+    "local_threshold",
     "log",
     "log2",
     "log10",
@@ -212,6 +213,7 @@ __all__ = [
     "median",
     "minimum",
     "morphological_gradient",
+    "nonlocal_means",
     "opening",
     "otsu",
     "over",
@@ -224,6 +226,7 @@ __all__ = [
     "rint",
     "round",
     "saturate",
+    "sauvola",
     "sin",
     "sinh",
     "size",
@@ -231,6 +234,7 @@ __all__ = [
     "sqrt",
     "stage",
     "store",
+    "structure_tensor",
     "table",
     "tan",
     "tanh",

@@ -425,3 +425,111 @@ def bilateral(
     }
     result: A = call("bilateral", image, options, channel_axis, None, out, run, region)
     return result
+
+
+def nonlocal_means(
+    image: A,
+    strength: float = 10,
+    *,
+    search: float = 3,
+    patch: float = 2,
+    noise: float = 0,
+    border: Border | None = None,
+    extent: Extent = "same",
+    type: Any = None,
+    alpha: Alpha | None = None,
+    channel_axis: int | None = None,
+    out: Any = None,
+    region: Any = None,
+    arithmetic: Any = None,
+    numbers: Numbers | None = None,
+    method: Method | None = None,
+    threads: int | None = None,
+    target: Target | None = None,
+    device: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+) -> A:
+    """Non-local means: the mean of a search window, in which a point counts the more, the more its surroundings
+    are like those of the middle. Takes noise away where an image repeats itself.
+
+    Parameters
+    ----------
+    image : array
+        2 dimensions, slowest first, besides that of its channels.
+    strength : number
+        Root of the mean squared difference of surroundings that count 1/e.
+    search : number
+        Radius of the search window, in points.
+    patch : number
+        Radius of the surroundings that are compared.
+    noise : number
+        Standard deviation of the noise, which differences are less by.
+    border : str or sequence of str
+        What is read outside of the image, a mode or one for each axis: mirror where none is given,
+        "constant(0)" for a full extent.
+
+            mirror       d c b | a b c d | c b a
+            symmetric    c b a | a b c d | d c b
+            clamp        a a a | a b c d | d d d
+            wrap         b c d | a b c d | a b c
+            constant(k)  k k k | a b c d | k k k
+            none         points whose window leaves the image are 0
+
+    extent : {"same", "valid", "full"}
+        Of the result: that of the image, the points whose window lies inside, or every point that a window
+        touches.
+    type : str or dtype
+        Of the result: that of the image, rounded half to even and clamped, where none is given.
+    alpha : {"weighted", "kept", "associated"}
+        Takes the last of 2 or 4 channels for alpha: colours count by it, it stays as it is, or colours are
+        multiplied by it already. Without it all channels are filtered by themselves.
+    channel_axis : int
+        The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
+    out : array
+        Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
+    arithmetic : {"float32", "float64"}
+        What is computed in; float64 for int32, uint32 and float64.
+    numbers, method, threads, target, device, progress, cancel
+        Options of the run, as of :class:`Program`.
+
+    Returns
+    -------
+    array
+        Of the kind of the image, on its device.
+
+    Raises
+    ------
+    ArgumentError
+        An image of another rank or of a type that images do not have (int64), an option that cannot be used, an
+        extent of which nothing is left.
+
+    Examples
+    --------
+    >>> ts.nonlocal_means(photo, channel_axis=-1)  # doctest: +SKIP
+    """
+    options = {
+        "strength": strength,
+        "search": search,
+        "patch": patch,
+        "noise": noise,
+        "border": border,
+        "extent": extent,
+        "type": type,
+        "alpha": alpha,
+        "arithmetic": arithmetic,
+    }
+    run = {
+        "numbers": numbers,
+        "method": method,
+        "threads": threads,
+        "target": target,
+        "device": device,
+        "progress": progress,
+        "cancel": cancel,
+    }
+    result: A = call("nonlocal_means", image, options, channel_axis, None, out, run, region)
+    return result

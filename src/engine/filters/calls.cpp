@@ -147,6 +147,20 @@ Array deviation(const Array& image, const WindowOptions& o) {
 Array local_contrast(const Array& image, const ContrastOptions& o) {
   return apply(image, "local_contrast", o, {{"radius", o.radius}, {"least", o.least}});
 }
+Array local_threshold(const Array& image, const LocalThresholdOptions& o) {
+  return apply(image, "local_threshold", o, {{"radius", o.radius}, {"deviations", o.deviations}, {"offset", o.offset}});
+}
+Array sauvola(const Array& image, const SauvolaOptions& o) {
+  return apply(image, "sauvola", o, {{"radius", o.radius}, {"k", o.k}, {"spread", o.spread}});
+}
+Array structure_tensor(const Array& image, const StructureOptions& o) {
+  return apply(image, "structure_tensor", o,
+               {{"row", o.row}, {"column", o.column}, {"sigma", o.sigma}, {"truncate", o.truncate}});
+}
+Array nonlocal_means(const Array& image, const NonlocalOptions& o) {
+  return apply(image, "nonlocal_means", o,
+               {{"search", o.search}, {"patch", o.patch}, {"strength", o.strength}, {"noise", o.noise}});
+}
 Array difference_of_gaussians(const Array& image, const DifferenceOptions& o) {
   return apply(image, "difference_of_gaussians", o, {{"sigma", o.sigma}, {"ratio", o.ratio}, {"truncate", o.truncate}});
 }

@@ -37,6 +37,11 @@ constexpr Bounds bounds[] = {{"sigma", 0, 5000, "0 to 5000 points"},
                              {"ratio", 1.0001, 1000, "1.0001 to 1000"},
                              {"derivative", 0, 2, "0 to 2"},
                              {"tiles", 1, 256, "1 to 256"},
+                             {"search", 0, 10, "0 to 10 points"},
+                             {"patch", 0, 100, "0 to 100 points"},
+                             {"strength", 1e-15, 1e15, "1e-15 to 1e15"},
+                             {"noise", 0, 1e15, "0 to 1e15"},
+                             {"spread", 0, 1e30, "0 to 1e30"},
                              {"clip", 0, 1e6, "0 to 1000000"},
                              {"least", 1e-30, 1e30, "1e-30 to 1e30"},
                              {"percent", 0, 100, "0 to 100"},
@@ -100,6 +105,14 @@ void check_derivatives(const FilterRequest& request, int rank) {
       fail(fmt::format("sigma is 0 along dimension {}, where the derivative is of order {}: expected a sigma above 0",
                        d, of(derivative->second)));
   }
+}
+
+// Axes are those of the image.
+void check_axes(const FilterRequest& request, int rank) {
+  for (const char* name : {"row", "column"})
+    if (const auto axis = request.numbers.find(name); axis != request.numbers.end())
+      if (const double a = axis->second.values[0]; a < 0 || a >= rank)
+        fail(fmt::format("{} {} cannot be used, expected an axis of the image, 0 to {}", name, a, rank - 1));
 }
 
 // Cutoffs in the wrong order would leave next to nothing of an image.
@@ -290,6 +303,7 @@ void check_request(const FilterRequest& request, const FilterInfo& info, const F
   check_numbers(request, info, rank);
   check_reach(request);
   check_derivatives(request, rank);
+  check_axes(request, rank);
   check_band(request, info, rank);
   check_tables(request, info, rank);
   const std::vector<Border>& modes = request.border.modes;

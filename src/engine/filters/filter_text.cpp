@@ -70,9 +70,11 @@ ElementType wide_type(ElementType type) {
 
 // Values that filters/histogram.forma tells apart.
 std::map<std::string, double> levels_of(ElementType type) {
-  const double brightest = is_float(type) ? 1 : ir::integer_limits(type).hi;
-  if (type == ElementType::u8) return {{"levels", 256}, {"doublings", 8}, {"brightest", brightest}};
-  return {{"levels", 65536}, {"doublings", 16}, {"brightest", brightest}};
+  if (type == ElementType::u8) return {{"levels", 256}, {"doublings", 8}};
+  return {{"levels", 65536}, {"doublings", 16}};
+}
+double brightest_of(ElementType type) {
+  return is_float(type) ? 1 : ir::integer_limits(type).hi;
 }
 
 // Rounding to half precision would give one pass of a filter another constant than the next.
@@ -115,6 +117,7 @@ FilterText::FilterText(const FilterRequest& request, const FilterInfo& info, con
   if (declares("element")) types_["element"] = given_;
   if (declares("wide")) types_["wide"] = wide_type(given_);
   if (declares("levels")) levels_ = levels_of(given_);
+  if (declares("brightest")) levels_["brightest"] = brightest_of(stored);
   if (computes) types_["real"] = real_;
   const ElementType usual = info.keeps_type ? stored
                             : real_ == ElementType::f64 && (image == ElementType::f64 || request.arithmetic)

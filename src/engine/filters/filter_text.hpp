@@ -92,7 +92,7 @@ class FilterText {
   ElementType type_, given_, real_, value_, result_;
   bool takes_elements_ = false;
   std::map<std::string, ElementType> types_;
-  std::map<std::string, double> levels_;  // of filters that count values: what hangs on the type
+  std::map<std::string, double> levels_;  // what hangs on the type: of filters that count values, or make white
   std::vector<Plane> planes_;
   AlphaUse alpha_ = AlphaUse::like_others;
   double scale_ = 1;    // by which products of colour and alpha are divided

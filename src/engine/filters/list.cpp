@@ -29,9 +29,11 @@ const std::set<std::string> of_other_values = {"sobel",
                                                "difference_of_gaussians",
                                                "gaussian_derivative",
                                                "laplacian_of_gaussian",
-                                               "local_contrast"};
-// Differences of values of the image have its type.
-const std::set<std::string> of_differences = {"tophat", "blackhat", "morphological_gradient"};
+                                               "local_contrast",
+                                               "structure_tensor"};
+// Differences of values of the image have its type, and so have black and white.
+const std::set<std::string> of_its_type = {"tophat", "blackhat", "morphological_gradient", "local_threshold",
+                                           "sauvola"};
 
 // Has the filter a parameter of that name, its own or one of what it imports?
 bool declares(const FilterInfo& info, const std::string& parameter) {
@@ -92,7 +94,7 @@ const std::vector<FilterInfo>& filters() {
 }
 
 bool engine::is_measure(const FilterInfo& info) {
-  return !info.keeps_type || of_differences.contains(info.name) || counts_values(info);
+  return !info.keeps_type || of_its_type.contains(info.name) || counts_values(info);
 }
 
 bool engine::counts_values(const FilterInfo& info) {
