@@ -86,8 +86,8 @@ void Journal::begin(const base::Digest& work, i64 pieces, bool resume) {
     write_head();
   } else if (!read(text)) {
     throw Error(ErrorClass::argument,
-                fmt::format("{} was begun by other work: the program, its options, an input, the extents or --memory "
-                            "differ",
+                fmt::format("{} was begun by other work: the program, its options, an input, the extents, --memory or "
+                            "--threads differ",
                             base::quoted(path_, 1024)),
                 {}, "run without --resume to begin again");
   }

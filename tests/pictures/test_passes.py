@@ -3,6 +3,7 @@ takes all of an image goes over it once more; the bits are those of a run in mem
 
 import os
 import re
+import resource
 import shutil
 import signal
 import time
@@ -214,6 +215,83 @@ def test_a_loop_goes_on_where_it_was_killed(tessera, numbers):
     assert not (tessera.folder / "x.npy.passes").exists()
 
 
+def test_passes_are_done_when_the_result_is_under_way(tessera, numbers):
+    words = perona_malik(tessera, numbers, 9)
+    tessera(*words, "-q")
+    (tessera.folder / "x.npy").rename(tessera.folder / "whole.npy")
+    # There is no room for the result.
+    size = (tessera.folder / "whole.npy").stat().st_size
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size - 4096, size - 4096))
+
+    process = start(tessera, *words, before=limit)
+    process.communicate()
+    assert process.returncode == 2
+    assert not (tessera.folder / "x.npy").exists() and not (tessera.folder / "x.npy.partial").exists()
+    process = start(tessera, *words)
+    journal = tessera.folder / "x.npy.journal"
+    while process.poll() is None and not (passes_done(tessera) == 9 and journal.exists()):
+        time.sleep(0.001)
+    process.kill()
+    process.communicate()
+    if process.returncode == 0:
+        pytest.skip("it was done before it was killed")
+    assert "passes that are done already: 9\n" in tessera(*words, "--resume").stderr
+    assert (tessera.folder / "x.npy").read_bytes() == (tessera.folder / "whole.npy").read_bytes()
+
+
+@pytest.mark.parametrize("change", ["lines are lost", "a line is cut short", "an image is another one", "an image is gone"])
+def test_what_was_changed_begins_again(tessera, numbers, change):
+    words = perona_malik(tessera, numbers, 40)
+    tessera(*words, "-q")
+    (tessera.folder / "x.npy").rename(tessera.folder / "whole.npy")
+    assert killed(tessera, words, 5) >= 5
+    record = tessera.folder / "x.npy.passes" / "record"
+    image = next((tessera.folder / "x.npy.passes").glob("*-*"))
+    if change == "lines are lost":  # a later pass has written where theirs did
+        record.write_text("".join(record.read_text().splitlines(keepends=True)[:-2]))
+    elif change == "a line is cut short":
+        record.write_text(record.read_text()[:-5])
+    elif change == "an image is another one":
+        content = image.read_bytes()
+        image.rename(tessera.folder / "old")
+        image.write_bytes(content[::-1])
+    else:
+        image.unlink()
+    said = tessera(*words, "--resume").stderr
+    assert "all passes begin again" in said or "done already" not in said
+    assert (tessera.folder / "x.npy").read_bytes() == (tessera.folder / "whole.npy").read_bytes()
+
+
+def test_what_stands_in_the_way_of_a_record_stays(tessera, numbers):
+    words = perona_malik(tessera, numbers, 9)
+    folder = tessera.folder / "x.npy.passes"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("important")
+    for more in ([], ["--resume"]):
+        error = tessera(*words, *more, status=2).stderr
+        assert "'x.npy.passes' stands where the record of its passes goes, and is none\nhelp: take it away" in error
+        assert (folder / "notes.txt").read_text() == "important"
+        assert {path.name for path in tessera.folder.iterdir()} == {"a.npy", "x.npy.passes"}
+    # A program that has none passes by.
+    tessera("filter", "gaussian", "a.npy", "--memory", "120MiB", "-q", "-o", "x.npy")
+    assert (folder / "notes.txt").read_text() == "important"
+
+
+def test_rows_of_steps_keep_what_is_read_again_alone(tessera, numbers):
+    (tessera.folder / "heat.forma").write_text(HEAT)
+    numpy.save(tessera.folder / "a.npy", numbers.random((160, 300, 310), dtype="float32"))
+    process = start(tessera, "run", "heat.forma", "a.npy", "--memory", "150MiB", "-q", "-o", "x.npy")
+    most = 0
+    while process.poll() is None:
+        most = max(most, len(list(tessera.folder.glob("x.npy.passes/*-*"))))
+        time.sleep(0.002)
+    process.communicate()
+    assert process.returncode == 0 and 1 <= most <= 3
+
+
 def test_other_work_is_noticed_between_passes(tessera, numbers):
     words = perona_malik(tessera, numbers, 80)
     tessera(*words, "-q")
@@ -223,12 +301,10 @@ def test_other_work_is_noticed_between_passes(tessera, numbers):
     assert "was begun by other work" in error and "without --resume" in error
     (tessera.folder / "a.npy").touch()
     assert "was begun by other work" in tessera(*words, "--resume", status=2).stderr
-    # An image that is gone: all passes begin again.
+    # The same work by other names of its files.
     done = killed(tessera, words, 3)
-    assert done >= 3
-    next((tessera.folder / "x.npy.passes").glob("*-*")).unlink()
-    said = tessera(*words, "--resume").stderr
-    assert "done already" not in said
+    (tessera.folder / "y.npy").symlink_to("x.npy")
+    assert f"done already: {done}\n" in tessera(*words[:-1], tessera.folder / "y.npy", "--resume").stderr
     assert (tessera.folder / "x.npy").read_bytes() == (tessera.folder / "whole.npy").read_bytes()
     # What runs in memory leaves nothing of it.
     killed(tessera, words, 3)

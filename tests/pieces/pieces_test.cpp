@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -337,18 +339,22 @@ class PassRecords : public Journals {
  protected:
   static constexpr const char* pieces = "8x40";
   std::string folder() const { return path_ + ".passes"; }
-  void make(const std::string& image, i64 bytes) const {
-    std::ofstream(folder() + "/" + image) << std::string(static_cast<std::size_t>(bytes), 'x');
+  void make(const std::string& name, i64 bytes) const {
+    std::ofstream(folder() + "/" + name) << std::string(static_cast<std::size_t>(bytes), 'x');
   }
-  // Two passes, and four pieces of a third one.
+  std::string text_of(const char* name) const {
+    std::ifstream file(folder() + "/" + name);
+    return {(std::istreambuf_iterator<char>(file)), {}};
+  }
+  // Two passes, and four pieces of a third one, which writes into the image of the first.
   void begin() const {
     PassRecord record(path_);
     record.begin(work(1), false);
-    make("0-0", 64);
-    record.add({1.5}, {{"0-0", 64}});
-    make("1-0", 32);
-    record.add({-0.0, std::nan("")}, {{"0-0", 64}, {"1-0", 32}});
-    record.set_under_way(pieces, {4, {{std::byte{1}, std::byte{254}}, {}}, {{"0-0", 64}, {"1-0", 32}}});
+    make("0-0.partial", 64);
+    record.add({1.5}, {"0-0.partial"});
+    make("1-0.partial", 32);
+    record.add({-0.0, std::nan("")}, {"1-0.partial"});
+    record.set_under_way(pieces, {4, {{std::byte{1}, std::byte{254}}, {}}, {"0-0.partial"}});
   }
   // Passes, and pieces, with which a run of the same work goes on.
   std::pair<i64, i64> left() const {
@@ -368,13 +374,35 @@ TEST_F(PassRecords, RememberNumbersAndPieces) {
   const PassRecord::UnderWay state = record.under_way(pieces);
   EXPECT_EQ(state.pieces, 4);
   EXPECT_EQ(state.totals.at(0), (std::vector<std::byte>{std::byte{1}, std::byte{254}}));
-  EXPECT_EQ(state.images.size(), 2U);
+  EXPECT_EQ(state.images, std::vector<std::string>{"0-0.partial"});
   EXPECT_EQ(record.under_way("9x40").pieces, 0);
-  record.add({}, {});
+  record.add({}, {"0-0.partial"});
   EXPECT_EQ(record.under_way(pieces).pieces, 0);  // of the pass before
   EXPECT_EQ(left(), std::pair(i64{3}, i64{0}));
   record.remove();
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(PassRecords, KnowTheirImages) {
+  begin();
+  PassRecord record(path_);
+  record.begin(work(1), true);
+  EXPECT_TRUE(record.holds("0-0.partial", 0) && record.holds("1-0.partial", 1));
+  EXPECT_FALSE(record.holds("0-0.partial", 1) || record.holds("0-0.partial", 2) || record.holds("2-0.partial", 0));
+  // Another file of the same size, and one that is written again.
+  std::filesystem::rename(folder() + "/1-0.partial", folder() + "/old");
+  make("1-0.partial", 32);
+  EXPECT_FALSE(record.holds("1-0.partial", 1));
+  std::filesystem::rename(folder() + "/old", folder() + "/1-0.partial");
+  EXPECT_TRUE(record.holds("1-0.partial", 1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // what a system's clock of files may take
+  std::fstream(folder() + "/1-0.partial") << 'y';
+  EXPECT_FALSE(record.holds("1-0.partial", 1));
+  // The one under way is written all the time, but stays the same file.
+  std::fstream(folder() + "/0-0.partial") << 'y';
+  EXPECT_EQ(record.under_way(pieces).pieces, 4);
+  std::filesystem::remove(folder() + "/0-0.partial");
+  EXPECT_EQ(record.under_way(pieces).pieces, 0);
 }
 
 TEST_F(PassRecords, OfOtherWorkAreRefused) {
@@ -384,61 +412,92 @@ TEST_F(PassRecords, OfOtherWorkAreRefused) {
   PassRecord again(path_);
   again.begin(work(2), false);
   EXPECT_EQ(again.done(), 0);
-  EXPECT_FALSE(std::filesystem::exists(folder() + "/0-0"));
+  EXPECT_FALSE(std::filesystem::exists(folder() + "/0-0.partial"));
   // One of which nothing is done is of any work.
   PassRecord(path_).begin(work(3), true);
 }
 
 TEST_F(PassRecords, OfAnotherStartOfTheMachineCountAsNothing) {
   begin();
-  std::ifstream file(folder() + "/record");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text = text_of("record");
   const std::size_t at = text.find('-');
   text[at + 1] = text[at + 1] == '0' ? '1' : '0';
   std::ofstream(folder() + "/record") << text;
   EXPECT_EQ(left(), std::pair(i64{0}, i64{0}));
 }
 
-TEST_F(PassRecords, WithoutTheirImagesCountAsNothing) {
+TEST_F(PassRecords, CutShortOrDamagedAnywhereBeginAgain) {
   begin();
-  std::filesystem::remove(folder() + "/1-0");
-  EXPECT_EQ(left(), std::pair(i64{0}, i64{0}));
-  begin();
-  std::filesystem::resize_file(folder() + "/0-0", 63);
-  EXPECT_EQ(left(), std::pair(i64{0}, i64{0}));
-}
-
-TEST_F(PassRecords, CutShortOrDamagedAnywhereHaveWholeLinesAlone) {
-  begin();
-  const auto text_of = [&](const char* name) {
-    std::ifstream file(folder() + "/" + name);
-    return std::string((std::istreambuf_iterator<char>(file)), {});
-  };
   const std::string record = text_of("record"), under_way = text_of("under_way");
+  const auto changed = [](std::string text, std::size_t n) {
+    text[n] = text[n] == '7' ? '8' : '7';
+    return text;
+  };
+  // A later pass may have written where an earlier one has.
+  const std::size_t line = record.find("\npass 1") + 1;
   for (const bool damaged : {false, true})
     for (std::size_t n = 0; n < record.size(); ++n) {
       begin();
-      std::string text = damaged ? record : record.substr(0, n);
-      if (damaged) text[n] = text[n] == '7' ? '8' : '7';
-      std::ofstream(folder() + "/record") << text;
-      i64 passes = 0, some = 0;
+      std::ofstream(folder() + "/record") << (damaged ? changed(record, n) : record.substr(0, n));
+      std::pair<i64, i64> found;
       try {
-        std::tie(passes, some) = left();
-      } catch (const Error&) {  // of other work
-        EXPECT_TRUE(damaged);
+        found = left();
+      } catch (const Error&) {  // no record, or one of other work
+        EXPECT_TRUE(n < record.find("\npass 0"));
+        std::filesystem::remove_all(folder());
       }
-      EXPECT_LT(passes, 2);
-      EXPECT_EQ(some, 0);
+      EXPECT_EQ(found, std::pair(i64{!damaged && n == line ? 1 : 0}, i64{0})) << n << damaged;
     }
   for (std::size_t n = 0; n < under_way.size(); ++n) {
     begin();
-    std::ofstream(folder() + "/under_way") << under_way.substr(0, n);
+    const std::string now = text_of("under_way");
+    std::ofstream(folder() + "/under_way") << now.substr(0, n);
     EXPECT_EQ(left(), std::pair(i64{2}, i64{0})) << n;
-    std::string text = under_way;
-    text[n] = text[n] == '7' ? '8' : '7';
-    std::ofstream(folder() + "/under_way") << text;
+    std::ofstream(folder() + "/under_way") << changed(now, n);
     EXPECT_EQ(left(), std::pair(i64{2}, i64{0})) << n;
   }
+}
+
+TEST_F(PassRecords, LeaveWhatIsNotTheirs) {
+  const auto refused = [&] {
+    try {
+      PassRecord{path_};
+      return std::string();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.error_class(), ErrorClass::io);
+      return std::string(e.what());
+    }
+  };
+  const auto stays = [&](const char* what) {
+    EXPECT_THAT(refused(), testing::HasSubstr("stands where the record of its passes goes, and is none")) << what;
+    PassRecord::remove(path_);
+    EXPECT_TRUE(std::filesystem::exists(std::filesystem::symlink_status(folder()))) << what;
+    std::filesystem::remove_all(folder());
+  };
+  std::filesystem::create_directory(folder());
+  make("notes.txt", 5);
+  stays("a folder");
+  std::filesystem::create_directory(folder());
+  make("record", 5);
+  stays("a record of something else");
+  std::filesystem::create_directories(folder() + "/record");
+  stays("a folder in place of the record");
+  std::filesystem::create_directory(folder());
+  ASSERT_EQ(::mkfifo((folder() + "/record").c_str(), 0600), 0);
+  stays("a pipe");
+  std::ofstream(folder()) << "mine";
+  stays("a file");
+  std::filesystem::create_directory_symlink(".", folder());
+  stays("a link");
+  std::filesystem::create_directory_symlink(folder(), folder());
+  stays("a link to itself");
+  // Of a record everything goes but what it does not know.
+  begin();
+  make("notes.txt", 5);
+  make("-0.partial", 5);
+  PassRecord::remove(path_);
+  EXPECT_FALSE(std::filesystem::exists(folder() + "/record") || std::filesystem::exists(folder() + "/0-0.partial"));
+  EXPECT_TRUE(std::filesystem::exists(folder() + "/notes.txt") && std::filesystem::exists(folder() + "/-0.partial"));
 }
 
 }  // namespace

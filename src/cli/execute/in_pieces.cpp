@@ -109,12 +109,17 @@ class PieceWork::Work {
     const RunSettings& settings = run_.settings;
     const bool asked = settings.resume || settings.mpi;
     const std::string why_not = not_in_pieces(run_);
+    const i64 most = base::memory_limit();
     if (!why_not.empty()) {
       if (settings.mpi) fail("--mpi divides a result into pieces: " + why_not);
       if (settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
+      if (settings.memory && array_bytes() + resident_memory() > most)
+        fail(fmt::format("{}, so that the result is not made in pieces; in memory inputs and outputs take {}", why_not,
+                         in_words(array_bytes())),
+             "allow more with --memory SIZE");
       return false;
     }
-    const i64 arrays = array_bytes(), most = base::memory_limit();
+    const i64 arrays = array_bytes();
     constexpr i64 plenty = 16;  // times what inputs and outputs take: nobody has to look closer
     if (!asked && arrays < most / plenty) return false;
     const std::string why = not_in_windows();
@@ -146,10 +151,16 @@ class PieceWork::Work {
     take_apart();
     agree_on_room();
     PassPlan plan;
+    // Where ranks differ in what they have done, they begin again.
+    std::optional<pieces::PassRecord> record;
     try {
       plan = plan_passes(pass_run());
-      if (first_)
+      if (!passes_->body().empty() && agreement_.ranks().size() == 1) record.emplace(run_.destinations.files.front());
+      if (first_) {
         for (const auto& result : results_) result->begin(room_.memory, identity(true));
+        if (record && !all_done()) record->begin(identity_of(plan), run_.settings.resume);
+        if (!record) pieces::PassRecord::remove(run_.destinations.files.front());
+      }
       compare_work();
       for (const auto& result : results_) result->share(room_);
       agreement_.step();
@@ -162,19 +173,9 @@ class PieceWork::Work {
     }
     run::cpu::end_idle_compilers();  // all code is made
     std::vector<std::vector<Source>> sources(results_.size());
-    const bool all_done = std::ranges::all_of(results_, [](const auto& result) { return result->is_done(); });
-    // Where ranks differ in what they have done, they begin again.
-    std::optional<pieces::PassRecord> record;
-    if (!passes_->body().empty() && agreement_.ranks().size() == 1)
-      record.emplace(run_.destinations.files.front());
-    else if (first_)
-      pieces::PassRecord::remove(run_.destinations.files.front());
-    if (!passes_->body().empty() && !all_done) {
+    if (!passes_->body().empty() && !all_done()) {
       PassRun run = pass_run();
-      if (record) {
-        record->begin(identity_of(plan), run_.settings.resume);
-        run.record = &*record;
-      }
+      if (record) run.record = &*record;
       sources = run_passes(run, plan);
       for (std::size_t k = 0; k < results_.size(); ++k)
         exchange(agreement_, results_[k]->program(), sources[k], [&](int rank) { return results_[k]->reads_of(rank); });
@@ -184,14 +185,17 @@ class PieceWork::Work {
       results_[k]->run(room_, std::move(sources[k]));
       agreement_.meet();  // what is told of one result is not taken for another one
     }
+    if (record) record->remove();
     if (first_)
       for (const auto& result : results_) result->commit();
-    if (record) record->remove();
     agreement_.step();
     for (const auto& result : results_) result->tell_of_values();
   }
 
  private:
+  bool all_done() const {
+    return std::ranges::all_of(results_, [](const auto& result) { return result->is_done(); });
+  }
   bool has_pages() const { return !run_.inputs.lanes.leading.empty(); }
 
   // Why outputs have no windows: "stage 'm' reads at places that it computes"; "" where they have.
@@ -206,8 +210,13 @@ class PieceWork::Work {
 
   // Bytes of all of it at once; of what has windows.
   i64 in_memory() const {
-    if (results_.size() == 1 && passes_->body().empty()) return results_.front()->in_memory();
-    i64 bytes = array_bytes();
+    i64 packing = 0;
+    if (std::ranges::any_of(run_.destinations.files, io::is_chunked_name)) {
+      const TemporaryFolder folder;
+      for (const auto& result : results_) packing = std::max(packing, result->packing(folder.path));
+    }
+    if (results_.size() == 1 && passes_->body().empty()) return results_.front()->in_memory() + packing;
+    i64 bytes = array_bytes() + packing;
     for (std::size_t a = 0; a < passes_->arrays().size(); ++a)
       if (passes_->arrays()[a].kind == ir::host::Array::Kind::own)
         bytes +=
@@ -376,7 +385,7 @@ class PieceWork::Work {
     for (const std::string& range : run_.settings.output.values.range) hasher.text(range);
     hasher.text(run_.settings.output.compression).number(run_.settings.output.levels);
     hasher.text(run_.settings.output.chunk).text(run_.settings.output.shard);
-    for (const std::string& file : run_.destinations.files) hasher.text(file);
+    for (const std::string& file : run_.destinations.files) hasher.text(base::place_of(file));
     return hasher.finish();
   }
 

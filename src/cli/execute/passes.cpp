@@ -77,9 +77,11 @@ std::function<pieces::Demand(const Region&)> demand_of(const PieceProgram& progr
 }
 
 pieces::Chosen rows_for(const Pass& pass, const PieceProgram& program, const Region& rows, i64 memory) {
-  // Of every piece of a total a number is kept: in what order they come together is the same on all ranks.
+  // Of every piece of a total a number is kept: in what order they come together is the same on all ranks. A record
+  // says them in text.
+  constexpr i64 said = 4;
   const i64 of_totals = element_count(data::shape_of(rows)) / ir::elements_of_piece *
-                        static_cast<i64>(pass.reductions.size() * sizeof(double));
+                        static_cast<i64>(pass.reductions.size() * sizeof(double)) * (1 + said);
   try {
     pieces::Chosen chosen = pieces::choose_rows(rows, memory - of_totals, demand_of(program));
     chosen.memory += of_totals;
@@ -89,23 +91,41 @@ pieces::Chosen rows_for(const Pass& pass, const PieceProgram& program, const Reg
   }
 }
 
+// What an earlier run has left is not as it left it.
+struct BeginAgain {};
+
 // Passes over images that run one after the other, of all lanes, and the images that they make.
 class Making {
  public:
   explicit Making(const PassRun& run) : record_(run.record), beside_(run.run.destinations.files.front()) {}
 
-  pieces::PassRecord* record() const { return record_; }
   // Has an earlier run done the next one?
   bool is_done() const { return record_ != nullptr && next_ < record_->done(); }
   const std::vector<double>& numbers() const { return record_->numbers(next_); }
 
-  // An image that the next one writes.
   std::shared_ptr<io::Scratch> image(std::size_t output, const Format& format, const Shape& shape) {
     if (record_ == nullptr) return std::make_shared<io::Scratch>(beside_, format, shape);
     const std::string path = record_->path(fmt::format("{}-{}", next_, output));
     auto image = std::make_shared<io::Scratch>(io::Scratch::Kept{path}, format, shape);
-    images_.push_back({image->path(), element_count(shape) * static_cast<i64>(format.size()), image});
+    images_.push_back({image->path(), image});
     return image;
+  }
+  // The next one writes these images, and nothing of what was there is read again.
+  void writes(const std::vector<std::shared_ptr<io::Scratch>>& images) {
+    written_.clear();
+    for (Named& named : images_)
+      if (std::ranges::find(images, named.image.lock()) != images.end() && !named.image.expired()) {
+        named.writer = next_;
+        written_.push_back(name_of(named));
+      }
+  }
+  // Before the first pass that no earlier run has done, and where there is none: throws BeginAgain where an image that
+  // passes have is not as the last pass that wrote it has left it.
+  void check() {
+    if (record_ == nullptr || std::exchange(checked_, true)) return;
+    for (const Named& named : images_)
+      if (!named.image.expired() && named.writer < next_ && !record_->holds(name_of(named), named.writer))
+        throw BeginAgain();
   }
 
   // How far the next one is, as it goes on.
@@ -117,7 +137,7 @@ class Making {
     constexpr int share = 20;  // of the time
     const auto now = std::chrono::steady_clock::now();
     if (record_ == nullptr || now - told_ < std::max<std::chrono::nanoseconds>(least, share * took_)) return;
-    pieces::PassRecord::UnderWay state{done, {}, there()};
+    pieces::PassRecord::UnderWay state{done, {}, written_};
     for (const engine::PartOfTotal& total : totals) state.totals.push_back(total.state());
     record_->set_under_way(pieces, state);
     told_ = std::chrono::steady_clock::now();
@@ -125,7 +145,7 @@ class Making {
   }
   // The next one is done, and is the next one no more.
   void end(const std::vector<double>& numbers) {
-    if (record_ != nullptr && !is_done()) record_->add(numbers, there());
+    if (record_ != nullptr && !is_done()) record_->add(numbers, written_);
     ++next_;
   }
   // Files of images that nobody has are taken away.
@@ -138,20 +158,17 @@ class Making {
  private:
   struct Named {
     std::string path;
-    i64 bytes = 0;
     std::weak_ptr<io::Scratch> image;
+    i64 writer = 0;  // the last one that wrote it, or is about to
   };
-  std::vector<pieces::PassRecord::Image> there() const {
-    std::vector<pieces::PassRecord::Image> all;
-    for (const Named& named : images_)
-      if (!named.image.expired()) all.push_back({std::filesystem::path(named.path).filename().string(), named.bytes});
-    return all;
-  }
+  static std::string name_of(const Named& named) { return std::filesystem::path(named.path).filename().string(); }
 
   pieces::PassRecord* record_;
   std::string beside_;
   i64 next_ = 0;
+  bool checked_ = false;
   std::vector<Named> images_;
+  std::vector<std::string> written_;  // by the next one
   std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
   std::chrono::nanoseconds took_{0};
 };
@@ -282,11 +299,14 @@ class Runner {
   }
 
   void make_images(const Pass& pass, const PieceProgram& program) {
+    std::vector<std::shared_ptr<io::Scratch>> made;
     for (std::size_t o = 0; o < pass.outputs.size(); ++o) {
       if (!pass.outputs[o]) continue;
       std::vector<std::shared_ptr<io::Scratch>>& images = arrays_[*pass.outputs[o]].images;
       if (images.empty()) images = {making_.image(o, program.formats()[o], program.result())};
+      made.push_back(images.front());
     }
+    making_.writes(made);
   }
 
   // Pieces that an earlier run has done of the next pass, and what its totals have come to.
@@ -306,6 +326,7 @@ class Runner {
     const std::string in_pieces = to_string(grid.piece);
     const i64 first = go_on(in_pieces, totals);
     make_images(pass, program);
+    making_.check();
     keep_chunks(program.sources(), run_.room.memory - memory, memory);
     // What lies inside comes first, while rows are on their way. (Totals take pieces in their order.)
     const bool apart = totals.empty() && ranks_.size() > 1;
@@ -375,6 +396,26 @@ void over_images(const PassRun& run, const Visit& visit) {
     const PieceProgram program = program_of(run, pass, 0, sources_of(run.passes, pass, run.parameters, run.run.inputs));
     if (!is_one(program.result())) visit(index, pass, program, rows_of(program.result(), ranks.rank(), ranks.size()));
   }
+}
+
+}  // namespace
+
+namespace {
+
+std::vector<std::vector<Source>> run_lanes(const PassRun& run, const PassPlan& plan) {
+  Making making(run);
+  auto all = Runner(run, plan, making, 0).run();
+  for (std::size_t lane = 1; lane < run.run.inputs.lanes.inputs.size(); ++lane) {
+    auto of_lane = Runner(run, plan, making, lane).run();
+    for (std::size_t pass = 0; pass < all.size(); ++pass) {
+      for (std::size_t i = 0; i < all[pass].size(); ++i) {
+        std::ranges::move(of_lane[pass][i].numbers, std::back_inserter(all[pass][i].numbers));
+        std::ranges::move(of_lane[pass][i].images, std::back_inserter(all[pass][i].images));
+      }
+    }
+  }
+  making.check();
+  return all;
 }
 
 }  // namespace
@@ -504,29 +545,19 @@ pieces::TooLittle least_of_passes(const PassRun& run) {
 std::vector<std::vector<Source>> run_passes(const PassRun& run, const PassPlan& plan) {
   const bool quiet = run.run.settings.quiet;
   if (!quiet) tell("{}", plan.said);
-  Making making(run);
-  const auto of_lane_number = [&](std::size_t lane) {
-    try {
-      return Runner(run, plan, making, lane).run();
-    } catch (const Error&) {
-      if (run.record != nullptr)
-        tell("note: passes that are done: {}; --resume goes on with the others\n", run.record->done());
-      throw;
-    }
-  };
   if (run.record != nullptr && run.record->done() > 0 && !quiet)
     tell("{}: passes that are done already: {}\n", run.run.label, run.record->done());
-  auto all = of_lane_number(0);
-  for (std::size_t lane = 1; lane < run.run.inputs.lanes.inputs.size(); ++lane) {
-    auto of_lane = of_lane_number(lane);
-    for (std::size_t pass = 0; pass < all.size(); ++pass) {
-      for (std::size_t i = 0; i < all[pass].size(); ++i) {
-        std::ranges::move(of_lane[pass][i].numbers, std::back_inserter(all[pass][i].numbers));
-        std::ranges::move(of_lane[pass][i].images, std::back_inserter(all[pass][i].images));
-      }
-    }
+  try {
+    return run_lanes(run, plan);
+  } catch (const BeginAgain&) {
+    if (!quiet) tell("{}: an image of theirs has changed, so that all passes begin again\n", run.run.label);
+    run.record->begin_again();
+    return run_lanes(run, plan);
+  } catch (const Error&) {
+    if (run.record != nullptr)
+      tell("note: passes that are done: {}; --resume goes on with the others\n", run.record->done());
+    throw;
   }
-  return all;
 }
 
 }  // namespace tessera::cli

@@ -174,6 +174,17 @@ i64 ResultPass::in_memory() const {
   return demand(whole_, 1).memory - of_steps - PieceProgram::pooled_beside(program_.needs(whole_).memory);
 }
 
+i64 ResultPass::packing(const std::string& folder) {
+  i64 most = 0;
+  open_writers(folder, false);
+  for (std::size_t o = 0; o < outputs_.size(); ++o)
+    if (io::is_chunked_name(run_.destinations.files[outputs_[o]]))
+      most = std::max(most, writers_[o]->beside(at_origin(whole_)));
+  for (const auto& writer : writers_) writer->discard();
+  writers_.clear();
+  return most;
+}
+
 void ResultPass::commit() {
   for (const auto& writer : writers_) writer->commit();
   for (const auto& journal : journals_) journal->remove();

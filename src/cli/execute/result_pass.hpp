@@ -23,6 +23,9 @@ class ResultPass {
 
   // Bytes of all of it at once: a run in memory computes into its results.
   i64 in_memory() const;
+  // What such a run takes beside it to pack results that are written chunk by chunk, by files in another folder, which
+  // go again.
+  i64 packing(const std::string& folder);
 
   // Rank 0 begins the files and chooses pieces, in so much memory; goes on with what stands there. Throws
   // Error(argument) where an output is another process's.

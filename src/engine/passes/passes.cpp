@@ -68,6 +68,7 @@ Passes::Passes(const Program& program, std::size_t parts) : impl_(program.impl()
     for (const std::size_t pass : add(graph, inputs, outputs, ir::OutputsAre::last, stored))
       body_.emplace_back(run_of(pass));
     if (!end_with_outputs()) add_copy();
+    release();
   }
   check();
 }
@@ -109,6 +110,28 @@ bool Passes::end_with_outputs() {
   body_.erase(body_.begin() + static_cast<std::ptrdiff_t>(end), body_.end());
   last_ = std::move(last);
   return true;
+}
+
+// Of a row of passes: an array goes behind the last one that reads it.
+void Passes::release() {
+  const auto reads = [&](std::size_t pass, std::size_t array) {
+    return std::ranges::find(passes_[pass].inputs, array) != passes_[pass].inputs.end();
+  };
+  std::vector<host::Statement> all;
+  std::vector<bool> kept(arrays_.size());
+  for (std::size_t a = 0; a < arrays_.size(); ++a)
+    kept[a] =
+        arrays_[a].kind != Kind::own || std::ranges::any_of(last_, [&](std::size_t pass) { return reads(pass, a); });
+  for (std::size_t k = 0; k < body_.size(); ++k) {
+    all.push_back(body_[k]);
+    const auto pass_at = [&](std::size_t at) { return std::get<host::RunPart>(body_[at]).part; };
+    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+      bool last = !kept[a] && reads(pass_at(k), a);
+      for (std::size_t later = k + 1; last && later < body_.size(); ++later) last = !reads(pass_at(later), a);
+      if (last) all.emplace_back(host::Release{a});
+    }
+  }
+  body_ = std::move(all);
 }
 
 // Images of outputs are the program's own; passes take them from there.

@@ -52,6 +52,7 @@ class Passes {
                                const std::vector<ir::StageId>& stored = {});
   std::vector<ir::host::Statement> replaced(const std::vector<ir::host::Statement>&);
   bool end_with_outputs();
+  void release();
   void add_copy();
   void check();
 

@@ -59,10 +59,11 @@ i64 samples_of(const Format& format) {
   return format.is_struct() ? static_cast<i64>(format.fields.size()) : 1;
 }
 
-// A row, of which any part can be had.
+// A row, of which any part can be had. One that is all of the array is made of parts.
 Shape row_of(const Shape& shape) {
+  constexpr i64 part = 1 << 16;  // elements
   Shape chunk(shape.size(), 1);
-  if (!chunk.empty()) chunk.back() = shape.back();
+  if (!chunk.empty()) chunk.back() = shape.size() == 1 ? std::min(part, shape.back()) : shape.back();
   return chunk;
 }
 
@@ -170,8 +171,13 @@ class RawWriter : public FileWriter {
         begin_(static_cast<i64>(header.size())) {
     layout_.chunk = row_of(layout_.shape);
     const auto bytes = std::as_bytes(std::span(header.data(), header.size()));
-    file_.begin_with(0, bytes);
-    file_.reach(begin_ + element_count(layout_.shape) * static_cast<i64>(layout_.element.size()));
+    try {
+      file_.begin_with(0, bytes);
+      file_.reach(begin_ + element_count(layout_.shape) * static_cast<i64>(layout_.element.size()));
+    } catch (...) {
+      if (!file_.resumed()) file_.discard();
+      throw;
+    }
   }
 
   const FileLayout& layout() const override { return layout_; }
