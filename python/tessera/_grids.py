@@ -89,8 +89,8 @@ def chosen_sizes(
         taken, overhead = told(sizes)
     if taken > memory:
         raise ArgumentError(
-            f"a task takes {taken >> 20} MiB for one chunk of the result, more than memory allows, {memory >> 20} MiB",
-            help="allow more, or write a result of smaller chunks",
+            f"a task takes {-(-taken >> 10)} KiB for one chunk of the result, more than memory allows, {memory >> 10} KiB",
+            help=f'write memory="{-(-taken >> 20)}MiB", or a result of smaller chunks',
         )
     while overhead > _OVERHEAD or taken < _LEAST:
         grown = []

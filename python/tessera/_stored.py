@@ -299,7 +299,13 @@ def opened(given: Any, name: str) -> Stored:
             import numpy as np
 
             return Stored(np.load(path, mmap_mode="r"))
-        found = _zarr().open(os.path.abspath(path), mode="r")  # for whoever works elsewhere
+        if os.path.isfile(path):
+            raise ArgumentError(
+                f"{path!r} is a file, expected one that ends in .npy, or a folder of zarr",
+                help="the command reads TIFF and other files by parts: tessera run ... --memory SIZE; "
+                "or give an array, as tifffile.memmap(path) is one",
+            )
+        found = _whole_level(_zarr().open(os.path.abspath(path), mode="r"))  # for whoever works elsewhere
         if not hasattr(found, "shape"):
             raise ArgumentError(
                 f"{path!r} is a group of arrays, expected an array", help="give one of them: zarr.open(path)['0']"
@@ -307,6 +313,18 @@ def opened(given: Any, name: str) -> Stored:
         return Stored(found)
     check_stored(given, repr(name))
     return Stored(given)
+
+
+def _whole_level(found: Any) -> Any:
+    """Of an image of OME-Zarr, 0.4 or 0.5, the array of its finest level; anything else as it is."""
+    if hasattr(found, "shape"):
+        return found
+    attributes = dict(found.attrs)
+    scales = attributes.get("ome", attributes).get("multiscales")
+    try:
+        return found[scales[0]["datasets"][0]["path"]]
+    except (KeyError, TypeError, IndexError):
+        return found
 
 
 def check_stored(given: Any, name: str) -> None:
@@ -327,11 +345,15 @@ def alike(a: Any, b: Any) -> bool:
 
 
 def created(path: str, shape: Sequence[int], dtype: Any, chunks: Sequence[int]) -> Any:
-    """An array of zarr at a path, or the one that is there."""
+    """An array of zarr at a path, or the one that is there; where that ends in .ome.zarr, of an image of one level."""
     zarr = _zarr()
 
     def make(where: str) -> Any:
-        return zarr.create_array(store=where, shape=tuple(shape), dtype=dtype, chunks=tuple(chunks))
+        array = {"shape": tuple(shape), "dtype": dtype, "chunks": tuple(chunks)}
+        if not path.rstrip("/").endswith(".ome.zarr"):
+            return zarr.create_array(store=where, **array)
+        group = zarr.create_group(store=where, attributes=_image_of_ome(len(shape)))
+        return group.create_array("0", dimension_names="tzyx"[-len(shape) :] if len(shape) <= 4 else None, **array)
 
     if _is_url(path):
         with contextlib.suppress(
@@ -350,10 +372,22 @@ def created(path: str, shape: Sequence[int], dtype: Any, chunks: Sequence[int]) 
                 shutil.rmtree(partial, ignore_errors=True)
             if not _is_node(path):
                 raise ArgumentError(f"{path!r} is there and no array of zarr, expected one, or nothing")
-    found = zarr.open(path, mode="r+")
+    found = _whole_level(zarr.open(path, mode="r+"))
     if hasattr(found, "shape"):
         return found
     raise ArgumentError(f"{path!r} is a group of arrays, expected an array, or nothing")
+
+
+def _image_of_ome(rank: int) -> dict[str, Any]:
+    """Metadata of OME-Zarr 0.5, of an image of one level whose points are one apart."""
+    axes = [{"name": n, "type": "time" if n == "t" else "space"} for n in "tzyx"[-rank:]]
+    if rank > len(axes):
+        raise ArgumentError(
+            f"an image of OME-Zarr of rank {rank} has axes that the result does not name, expected rank 2 to 4",
+            help="write a path that ends in .zarr alone",
+        )
+    level = {"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1.0] * rank}]}
+    return {"ome": {"version": "0.5", "multiscales": [{"axes": axes, "datasets": [level]}]}}
 
 
 def _is_node(path: str) -> bool:

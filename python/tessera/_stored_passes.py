@@ -103,8 +103,8 @@ def _rows(extents: Sequence[int], cost: Callable[[Box], int], memory: int, least
     size = 1
     if taken(1) > memory:
         raise ArgumentError(
-            f"a row of a total takes {taken(1) >> 20} MiB, more than memory allows, {memory >> 20} MiB",
-            help="allow more",
+            f"a row of a total takes {-(-taken(1) >> 10)} KiB, more than memory allows, {memory >> 10} KiB",
+            help=f'write memory="{-(-taken(1) >> 20)}MiB"',
         )
     while size < extents[0] and taken(size) < _LEAST:
         wider = min(2 * size, extents[0])

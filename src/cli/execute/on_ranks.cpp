@@ -109,7 +109,11 @@ void let_rank_0_speak() {
 int on_ranks(const RunSettings& settings,
              const std::function<int(const RunSettings&, const base::InterruptGuard&)>& work) {
   const base::InterruptGuard interrupt;
-  if (!settings.mpi) return work(settings, interrupt);
+  if (!settings.mpi) {
+    if (ranks::rank_in_environment() == 1 && !settings.quiet)
+      tell("note: several processes are started that each do all of this; --mpi divides the work among them\n");
+    return work(settings, interrupt);
+  }
   const std::unique_ptr<ranks::Ranks> ranks = start(interrupt);
   if (ranks == nullptr) return usage_faulty;
   silent = ranks->rank() != 0;

@@ -206,6 +206,7 @@ std::vector<LevelLayout> pyramid_of(const FileLayout& layout, int levels) {
       next.shape[d] = (next.shape[d] + 1) / 2;
       ++next.halvings[d];
     }
+    if (next.shape == out.back().shape) break;  // nothing is left to halve
     out.push_back(std::move(next));
   }
   return out;
