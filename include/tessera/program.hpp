@@ -33,8 +33,9 @@ struct Parameter {
   std::string name;
   bool is_array = true;
   Format format;
-  int rank = 0;         // of an array
-  std::string extents;  // "M x N" as the program says
+  int rank = 0;                     // of an array
+  std::string extents;              // "M x N" as the program says
+  std::optional<i64> largest = {};  // of a scalar that is declared from 0 to it: others are Error(argument)
 };
 
 // An input that is a part of an image: `at` is where its first point stands in the whole, `whole` the extents of that.

@@ -1,6 +1,8 @@
 // The public face: programs from text, checked arguments, compiled code kept per set of options.
 #include "tessera/program.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <mutex>
@@ -8,6 +10,7 @@
 #include "base/division.hpp"
 #include "base/files/files.hpp"
 #include "base/process/deadline.hpp"
+#include "data/element.hpp"
 #include "data/layout.hpp"
 #include "emit/c/c.hpp"
 #include "engine/device/several.hpp"
@@ -143,7 +146,8 @@ Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings,
     return text;
   };
   for (const ir::Argument& a : g.arguments)
-    impl->inputs.push_back({a.name, a.is_array, a.format, static_cast<int>(a.extents.size()), extents(a.extents)});
+    impl->inputs.push_back(
+        {a.name, a.is_array, a.format, static_cast<int>(a.extents.size()), extents(a.extents), a.largest});
   for (const ir::Output& o : g.outputs) {
     const ir::Stage& stage = g.stage(o.stages.front());
     impl->outputs.push_back({o.name, true, o.format, static_cast<int>(stage.domain.size()), extents(stage.domain)});
@@ -273,6 +277,9 @@ std::vector<Array> Program::Impl::checked(const std::vector<Array>& given) const
              "give tessera::scalar(value)");
       if (a.format().is_struct()) fail(name + " is a scalar, but a struct was given");
       if (a.format().scalar != input.format.scalar) a = convert_scalar(a, input.format.scalar);
+      if (const double value = load_element(input.format.scalar, a.as<std::byte>());
+          input.largest && !(value >= 0 && value <= static_cast<double>(*input.largest)))
+        fail(fmt::format("{} is {}, expected 0 to {}, as the program declares it", name, value, *input.largest));
       continue;
     }
     if (!same_layout(a.format(), input.format))

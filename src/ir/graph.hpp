@@ -247,6 +247,7 @@ struct Argument {
   Format format;                // of an element, or of the scalar
   std::vector<SizeId> extents;  // of an array
   SourceSpan span;
+  std::optional<i64> largest = {};  // of a scalar that is from 0 to it; expressions confine it by themselves
 };
 
 struct Table {

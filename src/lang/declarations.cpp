@@ -63,6 +63,10 @@ void declare_function(Context& context, const Function& f) {
   if (const auto [at, fresh] = context.declared.functions.try_emplace(f.name.text, &f); !fresh)
     already_declared(context, f.name, at->second->name.span);
   for (const FunctionArgument& a : f.arguments) {
+    if (a.largest != nullptr && a.type.rank != 0)
+      context.report.error(a.name.span,
+                           fmt::format("{} is an image: expected a scalar where a largest value is declared",
+                                       base::quoted(a.name.text)));
     for (const FunctionArgument& other : f.arguments) {
       if (&other == &a) break;
       if (other.name.text == a.name.text) guarded([&] { already_declared(context, a.name, other.name.span); });
@@ -397,9 +401,13 @@ void declare_input(Context& context, const InputDeclaration& in, std::map<std::s
     const ElementType type = context.basic_type(in.type);
     a.is_array = false;
     a.format = type;
+    PointEvaluator evaluator(context, PointEvaluator::constant);
+    if (in.largest != nullptr) a.largest = evaluator.largest(in.name, in.type, *in.largest);
+    const std::optional<i64> largest = a.largest;
     context.graph.arguments.push_back(std::move(a));
-    const ir::ExprId e = ir::scalar(context.graph, context.graph.arguments.size() - 1);
-    scalars.insert_or_assign(in.name.text, PointValue{nullptr, {{e, type}}});
+    Scalar value{ir::scalar(context.graph, context.graph.arguments.size() - 1), type};
+    if (largest) value = evaluator.confined(value, *largest);
+    scalars.insert_or_assign(in.name.text, PointValue{nullptr, {value}});
     return;
   }
   images.insert_or_assign(name, std::nullopt);

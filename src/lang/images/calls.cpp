@@ -87,7 +87,9 @@ PointValue ImageEvaluator::scalar_argument(const CallArgument& given, const Func
   PointEvaluator evaluator(context_);
   prepare(evaluator);
   const ElementType type = context_.basic_type(a.type);
-  return {nullptr, {{evaluator.converted(evaluator.scalar(*given.value), type), type}}};
+  const Scalar value{evaluator.converted(evaluator.scalar(*given.value), type), type};
+  evaluator.check_largest(given, a, f, value);
+  return {nullptr, {value}};
 }
 
 Image ImageEvaluator::image_argument(const CallArgument& given, const FunctionArgument& a, const Function& f) {
@@ -397,7 +399,10 @@ void ImageEvaluator::check_alone(Context& context, const Function& f, KnownStage
       continue;
     }
     if (a.type.rank == 0) {
-      scope.scalars.insert_or_assign(a.name.text, PointValue{nullptr, {{ir::scalar(context.graph, index), type}}});
+      PointEvaluator evaluator(context, PointEvaluator::constant);
+      Scalar value{ir::scalar(context.graph, index), type};
+      if (a.largest != nullptr) value = evaluator.confined(value, evaluator.largest(a.name, a.type, *a.largest));
+      scope.scalars.insert_or_assign(a.name.text, PointValue{nullptr, {value}});
       continue;
     }
     Image image{record, {}, {}};

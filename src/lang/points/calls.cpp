@@ -54,7 +54,9 @@ PointValue PointEvaluator::function_argument(const CallArgument& given, const Fu
   const StructType* record = context_.resolve_type(a.type, type);
   if (record == nullptr) {
     type = context_.basic_type(a.type);
-    return {nullptr, {{converted(scalar(*given.value), type), type}}};
+    const Scalar value{converted(scalar(*given.value), type), type};
+    check_largest(given, a, f, value);
+    return {nullptr, {value}};
   }
   PointValue value = evaluate(*given.value);
   if (!context_.same_struct(value.record, record))
@@ -163,15 +165,14 @@ Scalar PointEvaluator::dimension_query(const Expr& e) {
 }
 
 // i = lo..hi
-ir::Var PointEvaluator::variable_between(const Range& r) {
+ir::Var PointEvaluator::variable_between(const Range& r, std::optional<ir::ExprId>& within) {
   ir::Var v;
-  v.lo = constant_integer(*r.lo, "the lower bound");
-  v.hi = constant_integer(*r.hi, "the upper bound");
+  v.id = graph_.new_var();
+  if (const auto open = open_bounds(r, v)) within = within ? ir::binary(graph_, Op::bit_and, *within, *open) : *open;
   if (v.lo > v.hi)
     context_.report.fail(
         join(r.lo->span, r.hi->span),
         fmt::format("the window {}..{} is empty: expected a lower bound that is not above the upper", v.lo, v.hi));
-  v.id = graph_.new_var();
   return v;
 }
 
@@ -196,7 +197,7 @@ PointValue PointEvaluator::reduce(const Expr& e) {
     if (std::any_of(&e.ranges.front(), &r, [&](const Range& o) { return o.name.text == r.name.text; }))
       context_.report.fail(r.name.span,
                            fmt::format("{} is the name of two indices: expected a new one", base::quoted(r.name.text)));
-    const ir::Var v = vars.emplace_back(r.over != nullptr ? variable_over(r) : variable_between(r));
+    const ir::Var v = vars.emplace_back(r.over != nullptr ? variable_over(r) : variable_between(r, w.within));
     const bool open = v.end != ir::SizeId{};
     if (open && (is_ranked(w.op) || !e.along.empty()))
       context_.report.fail(r.over->span,

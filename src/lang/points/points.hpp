@@ -94,6 +94,13 @@ class PointEvaluator {
   double constant_as(const Expr&, ElementType type, const std::string& what);
   Scalar integer(Span, i64 value);
 
+  // What is declared behind `<=` for a scalar of a type.
+  i64 largest(const Name&, const TypeName&, const Expr&);
+  // The scalar, or the end of 0 to `largest` that is next to it.
+  Scalar confined(const Scalar&, i64 largest);
+  // A value that an argument is not known to take is an error.
+  void check_largest(const CallArgument&, const FunctionArgument&, const Function&, const Scalar& value);
+
   // The scalar as a value of `type`.
   ir::ExprId converted(const Scalar&, ElementType type);
   Scalar made(Span, ir::ExprId, ElementType);
@@ -122,14 +129,18 @@ class PointEvaluator {
   PointValue function_argument(const CallArgument&, const FunctionArgument&, const Function&);
   Scalar call_builtin(const Expr&);
   Scalar dimension_query(const Expr&);
-  ir::Var variable_between(const Range&);
+  ir::Var variable_between(const Range&, std::optional<ir::ExprId>& within);
   PointValue reduce(const Expr&);
+
+  // largest.cpp
+  std::optional<ir::ExprId> open_bounds(const Range&, ir::Var&);
 
   // reductions.cpp
   struct Window {
     ir::Op op = ir::Op::reduce_sum;
     std::vector<ir::Var> vars;
     std::optional<Scalar> rank;
+    std::optional<ir::ExprId> within;  // boolean: bounds that are known at run time hold
   };
   struct Element {
     Scalar value;

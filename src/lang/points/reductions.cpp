@@ -90,8 +90,8 @@ PointValue PointEvaluator::along(const Expr& e) {
 }
 
 PointValue PointEvaluator::window(const Expr& e, const Window& w) {
-  ir::ExprId taken = ir::constant(graph_, ElementType::boolean, 1);
-  if (e.test != nullptr) taken = ir::truth(graph_, scalar(*e.test).e);
+  ir::ExprId taken = w.within.value_or(ir::constant(graph_, ElementType::boolean, 1));
+  if (e.test != nullptr) taken = ir::binary(graph_, Op::bit_and, taken, ir::truth(graph_, scalar(*e.test).e));
   const Element of = element(e);
   if (!e.along.empty()) return choice(w, of, taken);
   if (is_ranked(w.op)) return {nullptr, {ranked(e, w, of.value, taken)}};
@@ -100,7 +100,7 @@ PointValue PointEvaluator::window(const Expr& e, const Window& w) {
     body = ir::binary(graph_, Op::bit_and, taken, ir::truth(graph_, body));
   else if (w.op == Op::reduce_all)
     body = ir::binary(graph_, Op::bit_or, ir::unary(graph_, Op::bit_not, taken), ir::truth(graph_, body));
-  else if (e.test != nullptr)
+  else if (e.test != nullptr || w.within)
     body = ir::select(graph_, taken, body, left_out(w.op, of.value.type));
   const ir::ExprId r = ir::reduce(graph_, w.op, w.vars, body);
   if (is_logical(w.op)) return {nullptr, {{r, ElementType::i32}}};
@@ -157,7 +157,7 @@ Scalar PointEvaluator::ranked(const Expr& e, const Window& w, const Scalar& valu
       context_.report.fail(
           e.rank->span,
           fmt::format("the rank is {}: expected at most {}, as the window has {} elements", *rank, *count - 1, *count));
-    const bool median = !w.rank && e.test == nullptr;
+    const bool median = !w.rank && e.test == nullptr && !w.within;
     const ir::ExprId r = median ? ir::reduce(graph_, Op::reduce_median, w.vars, body)
                                 : ir::reduce_rank(graph_, w.vars, body, number(static_cast<i64>(*rank)));
     return {ir::convert(graph_, type, r), type};

@@ -133,6 +133,7 @@ struct Statement {
 struct FunctionArgument {
   Name name;
   TypeName type;
+  const Expr* largest = nullptr;  // int r <= 16: it is from 0 to this
 };
 
 struct Function {
@@ -165,6 +166,7 @@ struct InputDeclaration {
   Name name;
   TypeName type;
   std::vector<const Expr*> extents;
+  const Expr* largest = nullptr;  // as that of an argument
 };
 
 struct TableDeclaration {

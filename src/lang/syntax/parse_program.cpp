@@ -135,7 +135,7 @@ TypeName Parser::type_name(bool vector_allowed) {
   return t;
 }
 
-// arguments := "(" [ type NAME { "," type NAME } ] ")"
+// arguments := "(" [ type NAME [ largest ] { "," type NAME [ largest ] } ] ")"     largest := "<=" e
 std::vector<FunctionArgument> Parser::function_arguments() {
   std::vector<FunctionArgument> all;
   expect("(", "the name").role = Role::call_open;
@@ -144,10 +144,15 @@ std::vector<FunctionArgument> Parser::function_arguments() {
     FunctionArgument a;
     a.type = type_name(true);
     a.name = expect_name("a name for the argument");
+    a.largest = largest();
     all.push_back(a);
   } while (accept(","));
   expect(")", "the arguments");
   return all;
+}
+
+const Expr* Parser::largest() {
+  return accept("<=") ? expression(Where::point) : nullptr;
 }
 
 void Parser::stencil_item() {
@@ -283,13 +288,14 @@ void Parser::vector_input_item() {
   module_->inputs.push_back(std::move(in));
 }
 
-// input := TYPE NAME { "," NAME } ";"
+// input := TYPE NAME [ largest ] { "," NAME [ largest ] } ";"
 void Parser::scalar_input_item() {
   const TypeName type = type_name(false);
   do {
     InputDeclaration in;
     in.type = type;
     in.name = expect_name("a name for the input");
+    in.largest = largest();
     module_->inputs.push_back(std::move(in));
   } while (accept(","));
   expect(";", "the input");

@@ -39,6 +39,7 @@ class Parser {
   void return_item();
   void function_rest(Function, Function::Kind);
   std::vector<FunctionArgument> function_arguments();
+  const Expr* largest();
   void point_names(Function&);
   TypeName type_name(bool vector_allowed);
   bool starts_basic_type() const;
