@@ -89,10 +89,10 @@ Shape usual_chunk(const FileLayout& layout) {
 Shape chunk_of(const std::string& path, const FileLayout& layout) {
   if (layout.chunk.empty()) return usual_chunk(layout);
   if (layout.chunk.size() != layout.shape.size())
-    cannot_hold(path,
-                fmt::format("chunks of {} were asked for an array of {}", to_string(layout.chunk),
-                            to_string(layout.shape)),
-                "give an extent for each dimension, as in --chunk 64x256x256");
+    cannot_hold(
+        path,
+        fmt::format("chunks of {} were asked for an array of {}", to_string(layout.chunk), to_string(layout.shape)),
+        "give an extent for each dimension, as in --chunk 64x256x256");
   Shape chunk = layout.chunk;
   double bytes = static_cast<double>(layout.element.size());
   for (std::size_t d = 0; d < chunk.size(); ++d) {
