@@ -63,9 +63,11 @@ std::string not_in_pieces(const PieceRun& run) {
   if (!s.output.onto.empty()) return "--onto takes a whole image";
   if (s.output.values.stretch) return "--stretch looks at a whole result";
   if (!run.inputs.lanes.leading.empty()) return "--pages takes a whole stack";
-  // (Ranks divide what is computed, too.)
-  if (!s.mpi && std::none_of(run.inputs.inputs.begin(), run.inputs.inputs.end(),
-                             [](const auto& i) { return i.reader != nullptr; }))
+  // (Ranks divide what is computed, too, and what has no image to begin with is computed alone.)
+  const std::vector<OpenInput>& inputs = run.inputs.inputs;
+  const auto is_image = [](const OpenInput& i) { return !i.number; };
+  if (!s.mpi && std::ranges::any_of(inputs, is_image) &&
+      std::ranges::none_of(inputs, [](const OpenInput& i) { return i.reader != nullptr; }))
     return "no input has a format with parts";
   for (std::size_t o = 0; o < run.destinations.files.size(); ++o) {
     if (run.destinations.files[o].empty()) return "every output needs a file: a summary takes a whole result";
