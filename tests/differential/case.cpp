@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstring>
 #include <map>
 
-#include "data/element.hpp"
 #include "engine/program_impl.hpp"
 #include "ref/interpreter.hpp"
 #include "rewrite/parts.hpp"
@@ -34,12 +32,7 @@ Inputs make_inputs(const Case& c, const std::vector<i64>& parameters, Placement 
   for (const ir::Argument& a : c.graph.arguments) {
     const Shape shape = shape_of(c.graph, a.extents, parameters);
     inputs.memory.emplace_back(a.format, shape, a.is_array ? placement : Placement::flush_end);
-    fill(inputs.memory.back().array(), c.data, random);
-    if (a.largest) {  // none but those that the program declares
-      std::byte* const element = inputs.memory.back().array().as<std::byte>();
-      const double value = std::abs(load_element(a.format.scalar, element));
-      store_element(a.format.scalar, element, std::fmod(value, static_cast<double>(*a.largest + 1)));
-    }
+    fill(a, inputs.memory.back().array(), c.data, random);
     inputs.arrays.push_back(inputs.memory.back().array());
   }
   return inputs;

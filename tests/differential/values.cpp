@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "data/element.hpp"
 #include "data/half.hpp"
 
 namespace tessera::differential {
@@ -139,6 +140,14 @@ void store_value(ElementType type, std::byte* p, double v) {
     case ElementType::f64:
       return put(p, v);
   }
+}
+
+void fill(const ir::Argument& argument, const Array& a, Data data, Random& r) {
+  fill(a, data, r);
+  if (!argument.largest) return;
+  std::byte* const element = a.as<std::byte>();
+  const double given = std::abs(load_element(argument.format.scalar, element));
+  store_element(argument.format.scalar, element, std::fmod(given, static_cast<double>(*argument.largest + 1)));
 }
 
 void fill(const Array& a, Data data, Random& r) {

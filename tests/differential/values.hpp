@@ -11,12 +11,15 @@
 #include <string>
 
 #include "differential/random/random.hpp"
+#include "ir/graph.hpp"
 
 namespace tessera::differential {
 
 enum class Data { wild, plain, smooth, odd };
 
 void fill(const Array&, Data, Random&);
+// What an argument of a program may be: no scalar is beyond its declared largest value.
+void fill(const ir::Argument&, const Array&, Data, Random&);
 
 struct Match {
   bool signed_zeros = true;  // +0 and -0 differ

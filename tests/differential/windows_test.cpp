@@ -144,7 +144,7 @@ TEST(Windows, OfZooProgramsAreThoseOfTheWhole) {
         Shape shape;
         for (const ir::SizeId n : a.extents) shape.push_back(c.graph.evaluate(n, parameters));
         inputs.emplace_back(a.format, shape);
-        fill(inputs.back(), c.data, random);
+        fill(a, inputs.back(), c.data, random);
       }
       try {
         program.output_shapes(inputs);
@@ -179,7 +179,7 @@ TEST(Windows, OfExamplesAreThoseOfTheWhole) {
       Shape shape;
       for (const ir::SizeId n : a.extents) shape.push_back(graph.evaluate(n, parameters));
       inputs.emplace_back(a.format, shape);
-      fill(inputs.back(), Data::smooth, random);
+      fill(a, inputs.back(), Data::smooth, random);
     }
     RunOptions options;
     options.target = target;
