@@ -398,10 +398,6 @@ void over_images(const PassRun& run, const Visit& visit) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<std::vector<Source>> run_lanes(const PassRun& run, const PassPlan& plan) {
   Making making(run);
   auto all = Runner(run, plan, making, 0).run();
