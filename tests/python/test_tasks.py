@@ -289,6 +289,25 @@ class Lists(Case):
         with self.assertRaisesRegex(ts.ArgumentError, "more than memory allows"):
             sizes(sigma=6, memory=100_000)
 
+    def test_paths_of_ome_zarr(self):
+        """A target is an image of one level, a source gives its finest one."""
+        image = np.random.default_rng(1).random((40, 50), np.float32)
+        plain = self.zarr("plain.zarr", image, (16, 16))
+        ts.store(ts.gaussian, plain, self.place("soft.ome.zarr"), sigma=1)
+        group = zarr.open_group(self.place("soft.ome.zarr"), mode="r")
+        (scales,) = group.attrs["ome"]["multiscales"]
+        self.assertEqual([a["name"] for a in scales["axes"]], ["y", "x"])
+        self.assertEqual([d["path"] for d in scales["datasets"]], ["0"])
+        bits(self, group["0"][:], ts.gaussian(image, 1))
+        ts.store(ts.gaussian, self.place("soft.ome.zarr"), self.place("softer.zarr"), sigma=1)
+        bits(self, zarr.open_array(self.place("softer.zarr"))[:], ts.gaussian(ts.gaussian(image, 1), 1))
+        # Into the one that is there.
+        ts.store(ts.gaussian, plain, self.place("soft.ome.zarr"), sigma=2)
+        bits(self, group["0"][:], ts.gaussian(image, 2))
+        with self.assertRaisesRegex(ts.ArgumentError, "is a file, expected one that ends in .npy"):
+            np.zeros(9).tofile(self.place("x.tif"))
+            ts.store(ts.gaussian, self.place("x.tif"), self.place("y.zarr"))
+
     def test_progress_is_shown(self):
         shown = []
         self.program.store(self.source, self.place("out.zarr"), chunks=32, progress=lambda *n: shown.append(n))
