@@ -111,18 +111,19 @@ class PieceWork::Work {
     const RunSettings& settings = run_.settings;
     const bool asked = settings.resume || settings.mpi;
     const std::string why_not = not_in_pieces(run_);
+    constexpr i64 plenty = 16;  // times what inputs and outputs take: nobody has to look closer
     const i64 most = base::memory_limit();
     if (!why_not.empty()) {
       if (settings.mpi) fail("--mpi divides a result into pieces: " + why_not);
       if (settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
-      if (settings.memory && array_bytes() + resident_memory() > most)
+      const i64 arrays = settings.memory ? array_bytes() : 0;
+      if (arrays >= most / plenty && arrays + resident_memory() > most)
         fail(fmt::format("{}, so that the result is not made in pieces; in memory inputs and outputs take {}", why_not,
-                         in_words(array_bytes())),
+                         in_words(arrays)),
              "allow more with --memory SIZE");
       return false;
     }
     const i64 arrays = array_bytes();
-    constexpr i64 plenty = 16;  // times what inputs and outputs take: nobody has to look closer
     if (!asked && arrays < most / plenty) return false;
     const std::string why = not_in_windows();
     if (!why.empty()) {
