@@ -72,6 +72,15 @@ Ranges::Ranges(const Graph& graph) : graph_(graph) {
   }
 }
 
+Ranges::Ranges(const Graph& graph, const std::vector<ir::Var>& around) : graph_(graph) {
+  for (const ir::Var& v : around)
+    if (v.end == ir::SizeId{}) see(v);
+}
+
+Range Ranges::read(ir::StageId s) const {
+  return stages_.empty() ? full_range(graph_.stage(s).type) : stages_[s];
+}
+
 // The range of a stage with the constants by which the borders of an access continue it.
 Range Ranges::continued(Range r, const ExprNode& access) const {
   const Range all = full_range(graph_.stage(access.stage).type);
@@ -83,13 +92,15 @@ Range Ranges::continued(Range r, const ExprNode& access) const {
   return r;
 }
 
+void Ranges::see(const ir::Var& v) {
+  const Range here{static_cast<double>(v.lo), static_cast<double>(v.hi)};
+  const auto [it, first] = variables_.try_emplace(v.id, here);
+  if (!first) it->second = join(it->second, here);
+}
+
 void Ranges::see_variables(const std::vector<ExprId>& expressions) {
   for (ExprId e : expressions)
-    for (const ir::Var& v : graph_.node(e).vars) {
-      const Range here{static_cast<double>(v.lo), static_cast<double>(v.hi)};
-      const auto [it, first] = variables_.try_emplace(v.id, here);
-      if (!first) it->second = join(it->second, here);
-    }
+    for (const ir::Var& v : graph_.node(e).vars) see(v);
 }
 
 Range Ranges::of(ExprId root) {
@@ -113,10 +124,10 @@ Range Ranges::compute(const ExprNode& node) {
       return {v, v};
     }
     case Op::access:
-      return fit(continued(stages_[node.stage], node));
+      return fit(continued(read(node.stage), node));
     case Op::gather:
     case Op::value:
-      return fit(stages_[node.stage]);
+      return fit(read(node.stage));
     case Op::whole_min:
     case Op::whole_max:
     case Op::lanes_min:

@@ -23,6 +23,9 @@ bool contains(Range outer, Range inner);
 class Ranges {
  public:
   explicit Ranges(const ir::Graph& graph);
+  // Of expressions alone, while a graph is made: a stage has the range of its type. `around`: variables of reductions
+  // that the expressions are going to stand in.
+  Ranges(const ir::Graph& graph, const std::vector<ir::Var>& around);
   // Of an integer or boolean expression; full range for unknown. Floats have no range.
   Range of(ir::ExprId e);
   Range of_stage(ir::StageId s) const { return stages_[s]; }
@@ -30,10 +33,12 @@ class Ranges {
 
  private:
   Range compute(const ir::ExprNode&);
+  Range read(ir::StageId) const;
+  void see(const ir::Var&);
   void see_variables(const std::vector<ir::ExprId>&);
   Range continued(Range, const ir::ExprNode& access) const;
   const ir::Graph& graph_;
-  std::vector<Range> stages_, rows_;
+  std::vector<Range> stages_, rows_;  // of none of them while a graph is made
   std::unordered_map<std::uint32_t, Range> known_;
   std::unordered_map<std::uint32_t, Range> variables_;
 };

@@ -2,10 +2,8 @@
 // bound a window: the largest one is read, and what lies beyond the bound is left out of it.
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "analyze/ranges.hpp"
 #include "base/text.hpp"
-#include "ir/interval.hpp"
 #include "lang/points/points.hpp"
 
 namespace tessera::lang {
@@ -34,7 +32,7 @@ void PointEvaluator::check_largest(const CallArgument& given, const FunctionArgu
                                    const Scalar& value) {
   if (a.largest == nullptr) return;
   const i64 most = PointEvaluator(context_, constant).largest(a.name, a.type, *a.largest);
-  const ir::Interval there = ir::interval_of(graph_, value.e, ranges_);
+  const analyze::Range there = analyze::Ranges(graph_, ranges_).of(value.e);
   if (there.lo >= 0 && there.hi <= static_cast<double>(most)) return;
   const std::string text = base::quoted(given.value->span.text(), 40);
   const auto known = ir::constant_value(graph_, value.e);
@@ -59,7 +57,8 @@ std::optional<ir::ExprId> PointEvaluator::open_bounds(const Range& r, ir::Var& v
     v.hi = static_cast<i64>(constant_value(*r.hi, hi, "the upper bound"));
     return std::nullopt;
   }
-  const double least = ir::interval_of(graph_, lo.e, ranges_).lo, most = ir::interval_of(graph_, hi.e, ranges_).hi;
+  analyze::Ranges ranges(graph_, ranges_);
+  const double least = ranges.of(lo.e).lo, most = ranges.of(hi.e).hi;
   if (most - least >= static_cast<double>(ir::max_window)) {
     const Expr& open = *(known_lo ? r.hi : r.lo);
     context_.not_constant(

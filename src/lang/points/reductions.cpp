@@ -91,7 +91,10 @@ PointValue PointEvaluator::along(const Expr& e) {
 
 PointValue PointEvaluator::window(const Expr& e, const Window& w) {
   ir::ExprId taken = w.within.value_or(ir::constant(graph_, ElementType::boolean, 1));
-  if (e.test != nullptr) taken = ir::binary(graph_, Op::bit_and, taken, ir::truth(graph_, scalar(*e.test).e));
+  if (e.test != nullptr) {
+    const ir::ExprId test = ir::truth(graph_, scalar(*e.test).e);
+    taken = w.within ? ir::binary(graph_, Op::bit_and, taken, test) : test;
+  }
   const Element of = element(e);
   if (!e.along.empty()) return choice(w, of, taken);
   if (is_ranked(w.op)) return {nullptr, {ranked(e, w, of.value, taken)}};
