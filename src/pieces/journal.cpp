@@ -12,6 +12,7 @@
 
 #include "base/files/files.hpp"
 #include "base/text.hpp"
+#include "pieces/lines.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::pieces {
@@ -21,12 +22,20 @@ constexpr std::string_view title = "tessera journal 1";
 // A crash of the machine costs the pieces of this time at most; one of the process costs those under way.
 constexpr std::chrono::seconds between_syncs{1};
 
-[[noreturn]] void fail(const std::string& path, int error_number) {
+}  // namespace
+
+void cannot_be_written(const std::string& path, int error_number) {
   throw Error(ErrorClass::io,
               fmt::format("{} cannot be written: {}", base::quoted(path, 1024), base::reason_of(error_number)));
 }
 
-}  // namespace
+void begun_by_other_work(const std::string& path) {
+  throw Error(ErrorClass::argument,
+              fmt::format("{} was begun by other work: the program, its options, an input, the extents, --memory or "
+                          "--threads differ",
+                          base::quoted(path, 1024)),
+              {}, "run without --resume to begin again");
+}
 
 Written::Written(std::function<void()> sync, std::function<void(const std::vector<i64>&)> name)
     : sync_(std::move(sync)), name_(std::move(name)), last_(std::chrono::steady_clock::now()) {}
@@ -45,7 +54,7 @@ void Written::flush() {
 }
 
 Journal::Journal(const std::string& path) : Journal(path, O_CREAT) {
-  if (file_.fd < 0) fail(path_, errno);
+  if (file_.fd < 0) cannot_be_written(path_, errno);
   if (!locked_)
     throw Error(ErrorClass::argument, fmt::format("{} is being written by another process", base::quoted(path, 1024)),
                 {}, "wait for it, or write another file");
@@ -85,25 +94,20 @@ void Journal::begin(const base::Digest& work, i64 pieces, bool resume) {
   if (std::ranges::count(text, '\n') <= 2) {
     write_head();
   } else if (!read(text)) {
-    throw Error(ErrorClass::argument,
-                fmt::format("{} was begun by other work: the program, its options, an input, the extents, --memory or "
-                            "--threads differ",
-                            base::quoted(path_, 1024)),
-                {}, "run without --resume to begin again");
+    begun_by_other_work(path_);
   }
 }
 
 void Journal::write_head() {
-  if (::ftruncate(file_.fd, 0) != 0 || ::lseek(file_.fd, 0, SEEK_SET) < 0) fail(path_, errno);
+  if (::ftruncate(file_.fd, 0) != 0 || ::lseek(file_.fd, 0, SEEK_SET) < 0) cannot_be_written(path_, errno);
   if (!base::write_all(file_.fd, fmt::format("{}\nwork {}\n", title, work_)) || ::fsync(file_.fd) != 0)
-    fail(path_, errno);
+    cannot_be_written(path_, errno);
   made_ = true;
 }
 
 std::string Journal::line_of(i64 piece) const {
-  constexpr std::size_t digits = 16;
   return fmt::format("piece {} {}", piece,
-                     base::to_hex(base::Hasher().text(work_).number(piece).finish()).substr(0, digits));
+                     base::to_hex(base::Hasher().text(work_).number(piece).finish()).substr(0, digits_of_checksum));
 }
 
 // False where it is no journal of this work.
@@ -124,7 +128,8 @@ bool Journal::read(const std::string& text) {
     at = whole = end + 1;
   }
   // What is cut short or damaged counts as nothing, and so does what follows.
-  if (::ftruncate(file_.fd, static_cast<off_t>(whole)) != 0 || ::lseek(file_.fd, 0, SEEK_END) < 0) fail(path_, errno);
+  if (::ftruncate(file_.fd, static_cast<off_t>(whole)) != 0 || ::lseek(file_.fd, 0, SEEK_END) < 0)
+    cannot_be_written(path_, errno);
   return true;
 }
 
@@ -138,7 +143,7 @@ void Journal::name(const std::vector<i64>& pieces) {
   const std::lock_guard lock(mutex_);
   std::string lines;
   for (const i64 piece : pieces) lines += line_of(piece) + "\n";
-  if (!base::write_all(file_.fd, lines) || ::fdatasync(file_.fd) != 0) fail(path_, errno);
+  if (!base::write_all(file_.fd, lines) || ::fdatasync(file_.fd) != 0) cannot_be_written(path_, errno);
   count_ += static_cast<i64>(pieces.size());
 }
 

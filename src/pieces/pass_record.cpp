@@ -12,14 +12,15 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
 #include <utility>
 
 #include "base/files/files.hpp"
+#include "base/process/system.hpp"
 #include "base/text.hpp"
+#include "pieces/lines.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::pieces {
@@ -27,25 +28,12 @@ namespace {
 
 constexpr std::string_view title = "tessera passes 1";
 
-[[noreturn]] void fail(const std::string& path, int error_number) {
-  throw Error(ErrorClass::io,
-              fmt::format("{} cannot be written: {}", base::quoted(path, 1024), base::reason_of(error_number)));
-}
-
 std::string folder_of(const std::string& result) {
   return base::followed(result) + ".passes";
 }
 
-std::string start_of_machine() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  file >> boot;
-  return boot.empty() ? "unknown" : boot;
-}
-
 std::string sum_of(const std::string& work, const std::string& text) {
-  constexpr std::size_t digits = 16;
-  return base::to_hex(base::Hasher().text(work).text(text).finish()).substr(0, digits);
+  return base::to_hex(base::Hasher().text(work).text(text).finish()).substr(0, digits_of_checksum);
 }
 
 std::string hex_of(const std::vector<std::byte>& bytes) {
@@ -167,25 +155,21 @@ void PassRecord::begin(const base::Digest& work, bool resume) {
   const bool is_record = first == title && word == "work" && !start.empty();
   // One of which nothing is done is of any work.
   const bool begun = is_record && (text.find("\npass ") != std::string::npos || text_at(path("under_way")));
-  if (begun && of != work_)
-    throw Error(ErrorClass::argument,
-                fmt::format("{} was begun by other work: the program, its options, an input, the extents, --memory or "
-                            "--threads differ",
-                            base::quoted(result_, 1024)),
-                {}, "run without --resume to begin again");
-  if (!begun || start != start_of_machine() || !read(text)) return begin_again();
+  if (begun && of != work_) begun_by_other_work(result_);
+  if (!begun || start != base::start_of_system() || !read(text)) return begin_again();
   file_.fd = ::open(path("record").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-  if (file_.fd < 0) fail(path("record"), errno);
+  if (file_.fd < 0) cannot_be_written(path("record"), errno);
 }
 
 void PassRecord::begin_again() {
   if (file_.fd >= 0) ::close(std::exchange(file_.fd, -1));
   passes_.clear();
   remove();
-  if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST) fail(folder_, errno);
+  if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST) cannot_be_written(folder_, errno);
   file_.fd = ::open(path("record").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (file_.fd < 0 || !base::write_all(file_.fd, fmt::format("{}\nwork {} {}\n", title, work_, start_of_machine())))
-    fail(path("record"), errno);
+  if (file_.fd < 0 ||
+      !base::write_all(file_.fd, fmt::format("{}\nwork {} {}\n", title, work_, base::start_of_system())))
+    cannot_be_written(path("record"), errno);
 }
 
 std::string PassRecord::line_of(i64 pass, const Done& of) const {
@@ -255,13 +239,14 @@ void PassRecord::set_under_way(const std::string& pieces, const UnderWay& state)
   text += " " + sum_of(work_, text);
   const std::string to = path("under_way"), another = to + ".new";
   const base::Descriptor file(::open(another.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
-  if (file.fd < 0 || !base::write_all(file.fd, text) || std::rename(another.c_str(), to.c_str()) != 0) fail(to, errno);
+  if (file.fd < 0 || !base::write_all(file.fd, text) || std::rename(another.c_str(), to.c_str()) != 0)
+    cannot_be_written(to, errno);
 }
 
 void PassRecord::add(const std::vector<double>& numbers, const std::vector<std::string>& images) {
   Done one{numbers, {}};
   for (const std::string& name : images) one.images.emplace(name, facts_of(path(name)));
-  if (!base::write_all(file_.fd, line_of(done(), one) + "\n")) fail(path("record"), errno);
+  if (!base::write_all(file_.fd, line_of(done(), one) + "\n")) cannot_be_written(path("record"), errno);
   passes_.push_back(std::move(one));
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/memory.hpp"
+#include "base/process/system.hpp"
 #include "cli/command.hpp"
 #include "cli/tell.hpp"
 #include "ranks/agreement.hpp"
@@ -28,10 +29,7 @@ namespace {
 std::string system_name() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  file >> boot;
-  return fmt::format("{} {}", host.data(), boot);
+  return fmt::format("{} {}", host.data(), base::start_of_system());
 }
 
 // Processors that it may use, as the kernel lists them: "0-3,8".

@@ -74,27 +74,43 @@ void ResultPass::share(const Room& room) {
   if (!run_.settings.quiet) tell("{}\n", text);
 }
 
+// In another folder, as long as this lives.
+class ResultPass::FilesElsewhere {
+ public:
+  FilesElsewhere(ResultPass& pass, const std::string& folder) : pass_(pass) {
+    pass.writers_.clear();
+    pass.open_writers(folder, false);
+  }
+  ~FilesElsewhere() {
+    for (const auto& writer : pass_.writers_) {
+      try {
+        writer->discard();
+      } catch (const Error&) {  // the folder goes
+      }
+    }
+    pass_.writers_.clear();
+  }
+  FilesElsewhere(const FilesElsewhere&) = delete;
+  FilesElsewhere& operator=(const FilesElsewhere&) = delete;
+
+ private:
+  ResultPass& pass_;
+};
+
 std::string ResultPass::forecast(const std::string& folder, const Room& room) {
-  open_writers(folder, false);
+  const FilesElsewhere files(*this, folder);
   choose(room.memory);
-  std::string text = said(room);
-  for (const auto& writer : writers_) writer->discard();
-  writers_.clear();
-  return text;
+  return said(room);
 }
 
 pieces::TooLittle ResultPass::least(const std::string& folder) {
-  writers_.clear();
-  open_writers(folder, false);
-  pieces::TooLittle least({}, 0, 0);
+  const FilesElsewhere files(*this, folder);
   try {
     choose(0);
   } catch (const pieces::TooLittle& e) {
-    least = e;
+    return e;
   }
-  for (const auto& writer : writers_) writer->discard();
-  writers_.clear();
-  return least;
+  return {{}, 0, 0};
 }
 
 void ResultPass::choose(i64 memory) {
@@ -175,13 +191,11 @@ i64 ResultPass::in_memory() const {
 }
 
 i64 ResultPass::packing(const std::string& folder) {
+  const FilesElsewhere files(*this, folder);
   i64 most = 0;
-  open_writers(folder, false);
   for (std::size_t o = 0; o < outputs_.size(); ++o)
     if (io::is_chunked_name(run_.destinations.files[outputs_[o]]))
       most = std::max(most, writers_[o]->beside(at_origin(whole_)));
-  for (const auto& writer : writers_) writer->discard();
-  writers_.clear();
   return most;
 }
 

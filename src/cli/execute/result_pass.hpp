@@ -49,6 +49,7 @@ class ResultPass {
   void tell_of_values() const;
 
  private:
+  class FilesElsewhere;
   void open_writers(const std::string& folder, bool resume);
   void choose(i64 memory);
   std::string said(const Room&) const;
