@@ -129,7 +129,7 @@ class DistributedRun {
 
   // Makes the outputs, where there are none.
   void run(std::vector<DistributedArray>& outputs) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const engine::DeviceExecutable::Team team = impl_.team(options_, parameters_);
     DeviceGroup::Impl& of = group_.impl();
     const std::lock_guard lock(of.mutex);
@@ -170,6 +170,17 @@ class DistributedRun {
         share.valid = {};
         if (!share.own.empty()) outputs[o].impl().widen(d, around(share.own, written[o][d]));
       }
+    compute_all(team, slabs, outputs, exchanged);
+    if (timed) tell(exchanged, start);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // Adds the bytes of rows that go on to `exchanged`.
+  void compute_all(const engine::DeviceExecutable::Team& team, const std::vector<engine::Slab>& slabs,
+                   const std::vector<DistributedArray>& outputs, std::vector<i64>& exchanged) const {
+    DeviceGroup::Impl& of = group_.impl();
     const std::vector<DistributedArray> carried = to_carry(outputs);
     std::vector<Order> orders;
     for (std::size_t d = 0; d < team.size(); ++d)
@@ -185,23 +196,27 @@ class DistributedRun {
     }
     for (std::size_t d = 0; d < team.size(); ++d) {
       if (orders[d].rest) compute(team[d]->serving(parameters_, options_), *orders[d].rest, outputs, d, *of.queues[d]);
-      if (timed) of.queues[d]->mark(is_computed);
+      if (options_.on_shares) of.queues[d]->mark(is_computed);
     }
     for (const DistributedArray& output : outputs) {
       output.impl().computed = true;
       for (DistributedArray::Impl::Share& share : output.impl().shares) share.valid = share.own;
     }
     for (std::size_t d = 0; d < team.size() && !carried.empty(); ++d) exchanged[d] += of.carry(fences, carried, d);
-    if (!timed) return;
+  }
+
+  // Waits.
+  void tell(const std::vector<i64>& exchanged, Clock::time_point start) const {
+    DeviceGroup::Impl& of = group_.impl();
     of.wait();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     std::vector<DeviceShare> shares;
-    for (std::size_t d = 0; d < team.size(); ++d) {
+    for (std::size_t d = 0; d < exchanged.size(); ++d) {
       DeviceShare& share = shares.emplace_back();
       share.device = group_.devices()[d].number();
       share.name = group_.devices()[d].name();
       share.parts = 1;
-      share.of = static_cast<i64>(team.size());
+      share.of = static_cast<i64>(exchanged.size());
       share.exchanged = exchanged[d];
       share.wait = of.queues[d]->milliseconds(begins, met) * 1e-3;
       share.upload = of.queues[d]->milliseconds(met, has_come) * 1e-3;
@@ -211,7 +226,6 @@ class DistributedRun {
     options_.on_shares(shares);
   }
 
- private:
   enum : int { begins = 0, met = 1, has_come = 2, is_computed = 3 };
   void mark(int number) const {
     for (const auto& queue : group_.impl().queues) queue->mark(number);
